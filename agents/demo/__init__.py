@@ -1,0 +1,9 @@
+"""``python -m agents.demo``: simulated agents on a simulated engine, told to a running Sixstage by OTLP.
+
+target    where spans go, and whether anybody is there
+tools     what the agents can do, with believable delays and failures
+prompts   what they are told: instructions and a long history
+cast      the agents, and what each is asked
+world     engines, connections and telemetry of one demo
+pace      what starts when, and how it ends
+"""

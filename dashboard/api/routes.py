@@ -1,0 +1,100 @@
+"""The API's routes."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import fields
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from ninja import NinjaAPI, Query, Schema
+from pydantic import Field
+
+from dashboard.api.shapes import Problem, RunList, RunWhole, TraceWhole
+from ingest.read.run import current_run_id, run_detail
+from ingest.read.runs import LIMIT_MOST, ORDERS, BadFilter, RunFilter, find_runs
+from ingest.read.traces import trace_detail
+
+api = NinjaAPI(
+    title="Sixstage",
+    version="1",
+    description="Where the seconds of an agent run went, exact to the nanosecond. "
+    "Send a read token as `Authorization: Bearer sxr_…`; an open local instance needs none.",
+    urls_namespace="api",
+)
+
+BIGINT = {"ge": -(2**63), "le": 2**63 - 1}
+
+
+class RunQuery(Schema):
+    """The filters of the runs page. Runs count in the window in which they end."""
+
+    from_: int | None = Field(None, alias="from", description="Unix nanoseconds, inclusive", **BIGINT)
+    to: int | None = Field(None, description="Unix nanoseconds, exclusive", **BIGINT)
+    service: str | None = None
+    version: str | None = None
+    environment: str | None = None
+    agent: str | None = None
+    model: str | None = None
+    tool: str | None = None
+    session: str | None = None
+    user: str | None = None
+    status: str | None = Field(None, description="ok, error or open")
+    min_wall_ns: int | None = Field(None, **BIGINT)
+    q: str | None = Field(None, description="text in name, service, agent, session, user, error or trace id")
+    sort: str = Field("newest", description=", ".join(ORDERS))
+    cursor: str | None = None
+    limit: int = Field(50, ge=1, le=LIMIT_MOST)
+
+    def as_filter(self) -> RunFilter:
+        same = {f.name: getattr(self, f.name) for f in fields(RunFilter) if hasattr(self, f.name)}
+        return RunFilter(from_unix_ns=self.from_, to_unix_ns=self.to, **_without_nul(same))
+
+
+def _without_nul(values: dict[str, Any]) -> dict[str, Any]:
+    """NUL is in no stored text (see ``ingest.rows.plain``), and PostgreSQL takes none in a question either."""
+    return {
+        key: value.replace("\x00", "\ufffd") if isinstance(value, str) else value
+        for key, value in values.items()
+    }
+
+
+@api.exception_handler(BadFilter)
+def bad_filter(request: HttpRequest, error: BadFilter) -> HttpResponse:
+    return api.create_response(request, {"detail": str(error)}, status=422)
+
+
+@api.get(
+    "/runs", response={200: RunList, 401: Problem, 404: Problem, 422: Problem}, summary="Runs, newest first"
+)
+def runs(request: HttpRequest, query: Query[RunQuery]) -> Any:
+    return find_runs(request.access.scope, query.as_filter(), time.time_ns())  # type: ignore[attr-defined]
+
+
+@api.get(
+    "/runs/{run_id}",
+    response={200: RunWhole, 302: None, 401: Problem, 404: Problem},
+    summary="One run, whole",
+)
+def run(request: HttpRequest, run_id: str) -> Any:
+    """The run with its calls, tools, warnings and phases. An id whose root was replaced by a late parent
+    redirects to the run that took over."""
+    scope = request.access.scope  # type: ignore[attr-defined]
+    found = run_detail(scope, run_id, time.time_ns())
+    if found is not None:
+        return 200, found
+    now_id = current_run_id(scope, run_id)
+    if now_id is not None and now_id != run_id:
+        query = f"?{request.META['QUERY_STRING']}" if request.META["QUERY_STRING"] else ""
+        return HttpResponseRedirect(reverse("api:run", args=[now_id]) + query)
+    return 404, {"detail": "no such run; ids look like {32 hex digits of the trace}-{16 of its root span}"}
+
+
+@api.get(
+    "/traces/{trace_id}", response={200: TraceWhole, 401: Problem, 404: Problem}, summary="A trace as stored"
+)
+def trace(request: HttpRequest, trace_id: str, attributes: bool = True) -> Any:
+    """The trace's run ids and its spans as they were received; ``attributes=0`` leaves out what is large."""
+    found = trace_detail(request.access.scope, trace_id, with_attributes=attributes)  # type: ignore[attr-defined]
+    return (200, found) if found else (404, {"detail": "no such trace; its id is 32 hex digits"})

@@ -1,0 +1,159 @@
+"""What the API answers. Absolute times are strings of Unix nanoseconds, durations integers, unknown is null."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from ninja import Schema
+from pydantic import BeforeValidator, ConfigDict, Field
+
+UnixNs = Annotated[str, BeforeValidator(str), Field(pattern=r"^-?\d+$", examples=["1795976800175267760"])]
+MaybeUnixNs = Annotated[str | None, BeforeValidator(lambda ns: None if ns is None else str(ns))]
+
+
+class Shape(Schema):
+    model_config = ConfigDict(from_attributes=True)
+
+
+class RunSummary(Shape):
+    """A run as lists show it. The six stages and four outside times add up to ``wall_ns`` exactly."""
+
+    run_id: str
+    trace_id: str
+    session_id: str | None
+    user_id: str | None
+    name: str
+    service: str | None
+    agent: str | None
+    version: str | None
+    environment: str | None
+    model: str | None
+    models: list[str]
+    engine: str | None
+    tool_names: list[str]
+    status: str = Field(description="ok or error")
+    error: str | None
+    provisional: bool = Field(description="True while later spans may still change the run")
+    root_ended: bool
+    start_unix_ns: UnixNs
+    end_unix_ns: UnixNs
+    wall_ns: int
+    stages_ns: dict[str, int]
+    outside_ns: dict[str, int]
+    busy_ns: dict[str, int]
+    sources: dict[str, str | None]
+    sources_ns: dict[str, dict[str, int]]
+    ttft_ns: int | None
+    first_token_ns: int | None
+    ttft_sum_ns: int | None
+    rounds: int
+    spans: int
+    input_tokens: int | None
+    cached_tokens: int | None
+    output_tokens: int | None
+    tool_count: int
+    tool_failures: int
+    warning_count: int
+
+
+class Call(Shape):
+    span_id: str
+    parent_span_id: str | None
+    model: str | None
+    engine: str | None
+    provider: str | None
+    start_unix_ns: UnixNs
+    wall_ns: int
+    queue_ns: int | None
+    prefill_ns: int | None
+    decode_ns: int | None
+    transport_ns: int | None
+    ttft_ns: int | None
+    tpot_ns: int | None
+    first_token_unix_ns: MaybeUnixNs
+    input_tokens: int | None
+    cached_tokens: int | None
+    output_tokens: int | None
+    carries_tool_results: bool
+    streamed: bool | None
+    source: str
+    attempts: int
+    error: str | None
+    finish_reason: str | None
+    response_id: str | None
+    round: int
+    scope: int
+
+
+class Tool(Shape):
+    span_id: str
+    name: str
+    call_id: str | None
+    start_unix_ns: UnixNs
+    wall_ns: int
+    ok: bool | None
+    error: str | None
+    round: int
+    scope: int
+    transport: int | None = Field(
+        validation_alias="transport_ns", description="nanoseconds; null where unknown"
+    )
+    attempts: int
+    abandoned: bool
+    pseudo: bool
+    agent: bool
+
+
+class Warning(Shape):
+    code: str
+    text: str
+    span_id: str | None
+
+
+class Phase(Shape):
+    """Who owned an interval of the run; offsets in nanoseconds from its start."""
+
+    start_ns: int
+    end_ns: int
+    owner: str
+    source: str
+    span_id: str | None
+
+
+class RunWhole(RunSummary):
+    calls: list[Call]
+    tools: list[Tool]
+    warnings: list[Warning]
+    phases: list[Phase]
+
+
+class RunList(Shape):
+    runs: list[RunSummary]
+    next_cursor: str | None
+
+
+class Span(Shape):
+    trace_id: str
+    span_id: str
+    parent_span_id: str | None
+    name: str
+    kind: int
+    status: int
+    status_message: str
+    start_unix_ns: UnixNs
+    end_unix_ns: UnixNs
+    service: str | None
+    scope_name: str
+    attributes: dict[str, Any] | None
+    events: list[dict[str, Any]] | None
+    resource: dict[str, Any] | None
+
+
+class TraceWhole(Shape):
+    trace_id: str
+    runs: list[str]
+    spans: list[Span]
+
+
+class Problem(Shape):
+    detail: str

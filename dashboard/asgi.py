@@ -1,0 +1,69 @@
+"""The web process: one gate, then OTLP as a bare function, sockets, and Django for the rest."""
+
+from __future__ import annotations
+
+import os
+from contextlib import AsyncExitStack
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
+
+from django.core.asgi import get_asgi_application
+
+pages = get_asgi_application()  # sets Django up: what follows needs its models
+
+from channels.auth import AuthMiddlewareStack
+from channels.routing import URLRouter
+from django.urls import path
+
+from dashboard.live import LiveConsumer
+from ingest.otlp.guarded import guarded
+from ingest.otlp.http import ROUTES, Receive, Scope, Send, serve_export
+from ingest.otlp.receiver import Receiver, open_receiver
+
+sockets = AuthMiddlewareStack(URLRouter([path("ws/live/", LiveConsumer.as_asgi())]))
+
+
+class Application:
+    """Routes a connection to what serves it; its receiver lives from start-up to shutdown."""
+
+    def __init__(self) -> None:
+        self.receiver: Receiver | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+        else:
+            await _gate(scope, receive, send)
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        async with AsyncExitStack() as stack:
+            while True:
+                message = await receive()
+                if message["type"] == "lifespan.startup":
+                    self.receiver = await stack.enter_async_context(open_receiver())
+                    await send({"type": "lifespan.startup.complete"})
+                else:
+                    break
+        await send({"type": "lifespan.shutdown.complete"})
+
+    async def route(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            await _socket(scope, receive, send)
+        elif self.receiver is not None and scope["path"].rstrip("/") in ROUTES:
+            await serve_export(self.receiver, scope, receive, send)
+        else:
+            await pages(scope, receive, send)
+
+
+async def _socket(scope: Scope, receive: Receive, send: Send) -> None:
+    if scope["path"] == "/ws/live/":
+        await sockets(scope, receive, send)
+    else:
+        await receive()
+        await send(
+            {"type": "websocket.close", "code": 4404, "reason": "no such socket; the live one is /ws/live/"}
+        )
+
+
+application = Application()
+_gate = guarded(application.route)

@@ -1,0 +1,162 @@
+"""Settings from the environment: read once, typed, and failing with the variable's name."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from django.core.exceptions import ImproperlyConfigured
+
+T = TypeVar("T")
+PREFIX = "SIXSTAGE_"
+
+
+def is_loopback(host: str) -> bool:
+    """True for names and addresses that only this machine can reach."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+class Environment:
+    """Typed reader of ``SIXSTAGE_*`` variables. An empty value counts as not given."""
+
+    def __init__(self, values: Mapping[str, str]) -> None:
+        self.values = values
+
+    def text(self, name: str, default: str) -> str:
+        return self.values.get(PREFIX + name) or default
+
+    def required(self, name: str, why: str) -> str:
+        value = self.values.get(PREFIX + name)
+        if not value:
+            raise ImproperlyConfigured(f"{PREFIX}{name} is not set: {why}")
+        return value
+
+    def choice(self, name: str, default: str, choices: tuple[str, ...]) -> str:
+        value = self.text(name, default)
+        if value not in choices:
+            raise ImproperlyConfigured(f"{PREFIX}{name}={value!r}: expected one of {', '.join(choices)}")
+        return value
+
+    def integer(self, name: str, default: int, low: int, high: int) -> int:
+        return self._parse(
+            name, default, int, lambda n: low <= n <= high, f"a whole number from {low} to {high}"
+        )
+
+    def port(self, name: str, default: int) -> int:
+        return self.integer(name, default, 1, 65535)
+
+    def flag(self, name: str, default: bool) -> bool:
+        words = {
+            "1": True,
+            "true": True,
+            "yes": True,
+            "on": True,
+            "0": False,
+            "false": False,
+            "no": False,
+            "off": False,
+        }
+        value = self.values.get(PREFIX + name, "").lower()
+        if not value:
+            return default
+        if value not in words:
+            raise ImproperlyConfigured(f"{PREFIX}{name}={value!r}: expected true or false")
+        return words[value]
+
+    def names(self, name: str) -> list[str]:
+        """A comma-separated list."""
+        return [part.strip() for part in self.text(name, "").split(",") if part.strip()]
+
+    def _parse(
+        self, name: str, default: T, parse: Callable[[str], T], fits: Callable[[T], bool], expected: str
+    ) -> T:
+        given = self.values.get(PREFIX + name)
+        if not given:
+            return default
+        try:
+            value = parse(given)
+        except ValueError:
+            value = None
+        if value is None or not fits(value):
+            raise ImproperlyConfigured(f"{PREFIX}{name}={given!r}: expected {expected}")
+        return value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """What this instance is. ``open`` means: embedded and reachable from this machine only, so no log-in."""
+
+    mode: str
+    data_dir: Path
+    host: str
+    port: int
+    otlp_http_port: int
+    otlp_grpc_port: int
+    database_url: str
+    redis_url: str
+    secret_key: str
+    public_url: str
+    allowed_hosts: list[str]
+    behind_proxy: bool
+    trace_idle_s: int
+    body_limit_bytes: int
+    retention_days: int
+    pending_limit_bytes: int
+
+    @property
+    def open(self) -> bool:
+        return self.mode == "embedded" and is_loopback(self.host)
+
+
+def read_config(values: Mapping[str, str] = os.environ) -> Config:
+    """The configuration that the environment describes.
+
+    Raises ImproperlyConfigured with the name of the first variable that is missing or cannot be read.
+    """
+    env = Environment(values)
+    mode = env.choice("MODE", "embedded", ("embedded", "production"))
+    data_dir = Path(env.text("DATA_DIR", ".data")).absolute()
+    host, port = env.text("HOST", "127.0.0.1"), env.port("PORT", 8000)
+    if mode == "production":
+        database_url = env.required("DATABASE_URL", "in production PostgreSQL must be given as a URL")
+        redis_url = env.required("REDIS_URL", "in production Valkey or Redis must be given as a URL")
+        secret_key = env.required("SECRET_KEY", "in production give 50 or more random characters")
+        public_url = env.required("PUBLIC_URL", "in production say under which URL people reach the pages")
+        if not env.names("ALLOWED_HOSTS"):
+            env.required(
+                "ALLOWED_HOSTS", "in production list the host names that clients may use, commas between"
+            )
+    else:
+        from dashboard import embedded
+
+        kept_database_url, kept_redis_url = embedded.urls(data_dir)
+        database_url = env.text("DATABASE_URL", kept_database_url)
+        redis_url = env.text("REDIS_URL", kept_redis_url)
+        secret_key = env.text("SECRET_KEY", "") or embedded.kept_secret(data_dir, "secret-key")
+        public_url = env.text("PUBLIC_URL", f"http://{host}:{port}")
+    return Config(
+        mode=mode, data_dir=data_dir, host=host, port=port,
+        otlp_http_port=env.port("OTLP_HTTP_PORT", 4318), otlp_grpc_port=env.port("OTLP_GRPC_PORT", 4317),
+        database_url=database_url, redis_url=redis_url, secret_key=secret_key, public_url=public_url.rstrip("/"),
+        allowed_hosts=[*env.names("ALLOWED_HOSTS"), *local_names(host)] if mode == "embedded" else env.names("ALLOWED_HOSTS"),
+        behind_proxy=env.flag("BEHIND_PROXY", False),
+        trace_idle_s=env.integer("TRACE_IDLE_S", 30, 1, 86_400),
+        body_limit_bytes=env.integer("BODY_LIMIT_MIB", 64, 1, 1024) << 20,
+        retention_days=env.integer("RETENTION_DAYS", 30, 1, 3650),
+        pending_limit_bytes=env.integer("PENDING_LIMIT_MIB", 64, 1, 4096) << 20,
+    )  # fmt: skip
+
+
+def local_names(host: str) -> list[str]:
+    """The host names under which an embedded instance may be addressed."""
+    names = ["localhost", "127.0.0.1", "[::1]"]
+    return names if is_loopback(host) or host in ("0.0.0.0", "::") else [*names, host]

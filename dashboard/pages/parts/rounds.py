@@ -1,0 +1,133 @@
+"""The rounds of a run: a model call and the tools it asked for, with the part of the wall that was theirs.
+
+Every phase of the run goes to exactly one row, so the rows add up to the wall time.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dashboard.figures import Figure, exact_together, share_of
+from ingest.read.values import CallRow, PhaseRow, RunDetail, ToolRow
+
+from .bar import ORDER, Segment, segments_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Round:
+    """One row. ``call`` is None for what lay before the first call."""
+
+    label: str
+    nested: bool
+    asked: str
+    tools: list[ToolRow]
+    call: CallRow | None
+    wall_ns: int
+    time: Figure
+    segments: list[Segment]
+
+    @property
+    def cached_share(self) -> float | None:
+        return share_of(self.call.cached_tokens, self.call.input_tokens) if self.call else None
+
+    @property
+    def retries(self) -> int:
+        return sum(tool.attempts - 1 for tool in self.tools if tool.attempts > 1)
+
+
+def labels(calls: list[CallRow]) -> dict[str, str]:
+    """By call: 1, 2, 3 for the run's own, 2.1, 2.2 for those of agents that round 2 set to work."""
+    found: dict[str, str] = {}
+    own, inner = 0, 0
+    for call in calls:
+        if call.scope == 0:
+            own, inner = call.round, 0
+            found[call.span_id] = str(own)
+        else:
+            inner += 1
+            found[call.span_id] = f"{own}.{inner}"
+    return found
+
+
+def tools_of(run: RunDetail) -> dict[str, list[ToolRow]]:
+    """By call: the tools it asked for. Of several calls with one round number (agents side by side) the latest
+    that had started."""
+    asked: dict[str, list[ToolRow]] = defaultdict(list)
+    for tool in run.tools:
+        if (call := asking_call(run.calls, tool)) is not None:
+            asked[call.span_id].append(tool)
+    return asked
+
+
+def asking_call(calls: list[CallRow], tool: ToolRow) -> CallRow | None:
+    mine = [c for c in calls if c.scope == tool.scope and c.start_unix_ns <= tool.start_unix_ns]
+    return next((c for c in reversed(mine) if c.round == tool.round), mine[-1] if mine else None)
+
+
+def rounds(run: RunDetail) -> list[Round]:
+    """The rows of the table, in the order of time; none where the run has no model call."""
+    if not run.calls:
+        return []
+    named, tools = labels(run.calls), tools_of(run)
+    phases = _phases_by_call(run, tools)
+    keys: list[CallRow | None] = [*([None] if None in phases else []), *run.calls]
+    walls = [sum(p.end_ns - p.start_ns for p in phases[c.span_id if c else None]) for c in keys]
+    times = exact_together(walls, run.wall_ns)
+    answer = next((c.span_id for c in reversed(run.calls) if c.scope == 0), None)
+    return [
+        Round(
+            label=named[call.span_id] if call else "",
+            nested=bool(call and call.scope),
+            call=call,
+            wall_ns=wall,
+            time=time,
+            asked=_asked(call, tools, answer, run) if call else "before the first call",
+            tools=tools.get(call.span_id, []) if call else [],
+            segments=_segments(phases[call.span_id if call else None]),
+        )
+        for call, wall, time in zip(keys, walls, times, strict=True)
+    ]
+
+
+def _phases_by_call(run: RunDetail, tools: Mapping[str, list[ToolRow]]) -> dict[str | None, list[PhaseRow]]:
+    """A phase belongs to the call that it is of, to the call that asked for its tool, or else (gaps, an agent's own
+    code) to the call that had started last."""
+    owner = {call.span_id: call.span_id for call in run.calls}
+    for call_id, asked in tools.items():
+        owner |= {tool.span_id: call_id for tool in asked if not tool.agent}
+    starts = [(call.start_unix_ns - run.start_unix_ns, call.span_id) for call in run.calls]
+    found: dict[str | None, list[PhaseRow]] = defaultdict(list)
+    latest, following = None, 0
+    for phase in run.phases:
+        while following < len(starts) and starts[following][0] <= phase.start_ns:
+            latest, following = starts[following][1], following + 1
+        found[owner.get(phase.span_id or "", latest)].append(phase)
+    return found
+
+
+def _segments(phases: list[PhaseRow]) -> list[Segment]:
+    amounts: Counter[str] = Counter()
+    sources: dict[str, Counter[str]] = defaultdict(Counter)
+    for phase in phases:
+        amounts[phase.owner] += phase.end_ns - phase.start_ns
+        sources[phase.owner][phase.source] += phase.end_ns - phase.start_ns
+    return segments_of(
+        ((stage, amounts[stage]) for stage in ORDER),
+        {k: max(v, key=v.__getitem__) for k, v in sources.items()},
+        sources,
+    )
+
+
+def _asked(call: CallRow, tools: Mapping[str, list[ToolRow]], answer: str | None, run: RunDetail) -> str:
+    names = Counter(
+        f"{tool.name} (agent)" if tool.agent else tool.name for tool in tools.get(call.span_id, [])
+    )
+    if names:
+        return ", ".join(f"{name} × {n}" if n > 1 else name for name, n in names.items())
+    if call.error:
+        return "failed"
+    if call.span_id == answer:
+        return "the answer" if run.root_ended else "nothing yet"
+    return "no tool"

@@ -1,0 +1,118 @@
+"""One run: why was it slow? The page, and the fragments of its side panel."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+
+from dashboard.figures import exact_together, share_of
+from dashboard.pages.parts import bar, rounds, sentences, span_panel
+from dashboard.pages.parts.waterfall import waterfall
+from ingest.read.run import current_run_id, run_detail
+from ingest.read.traces import span_detail, trace_detail
+from ingest.read.values import RunDetail
+
+
+def page(request: HttpRequest, run_id: str) -> HttpResponse:
+    scope = request.access.scope
+    run = run_detail(scope, run_id, time.time_ns())
+    if run is None:
+        return _moved(request, run_id)
+    trace = trace_detail(scope, run.trace_id, with_attributes=False)
+    headline, reasons = sentences.cost(run)
+    context = {
+        "page": "runs",
+        "run": run,
+        "headline": headline,
+        "reasons": reasons,
+        "split": _split(run),
+        "facts": _facts(run),
+        "rounds": rounds.rounds(run),
+        "waterfall": waterfall(run, trace),
+        "chosen": _costliest(run),
+    }
+    context["longest_ns"] = max((r.wall_ns for r in context["rounds"]), default=0)
+    return render(request, "run/page.html", context)
+
+
+def span(request: HttpRequest, run_id: str, span_id: str) -> HttpResponse:
+    """The side panel of one span; with ``?value=key`` one of its attributes, whole."""
+    scope = request.access.scope
+    run = run_detail(scope, run_id, time.time_ns())
+    stored = span_detail(scope, run.trace_id, span_id) if run else None
+    if key := request.GET.get("value"):
+        return _whole_value(stored, key)
+    panel = span_panel.panel(run, span_id, stored) if run else None
+    if panel is None:
+        return render(request, "run/span_missing.html", {"span_id": span_id}, status=404)
+    return render(request, "run/span.html", {"run": run, "panel": panel})
+
+
+def _whole_value(stored: Any, key: str) -> HttpResponse:
+    text = span_panel.whole_value(stored, key)
+    return HttpResponse(
+        text if text is not None else "This value is not stored any more.",
+        content_type="text/plain; charset=utf-8",
+    )
+
+
+def _moved(request: HttpRequest, run_id: str) -> HttpResponse:
+    """A run whose root was replaced by a late parent lives on under another id; others are not here."""
+    current = current_run_id(request.access.scope, run_id)
+    if current is not None and current != run_id:
+        query = request.META.get("QUERY_STRING", "")
+        return HttpResponseRedirect(reverse("run", args=[current]) + (f"?{query}" if query else ""))
+    context = {"page": "runs", "run_id": run_id, "retention_days": settings.SIXSTAGE_RETENTION_DAYS}
+    return render(request, "run/missing.html", context, status=404)
+
+
+def _split(run: RunDetail) -> list[dict[str, Any]]:
+    """All ten, rounded together so that they add up to the wall above them."""
+    parts = bar.amounts(run)
+    figures = exact_together(list(parts.values()), run.wall_ns)
+    most = max(parts, key=parts.__getitem__)
+    return [
+        {
+            "stage": stage,
+            "ns": ns,
+            "figure": figure,
+            "share": share_of(ns, run.wall_ns),
+            "most": ns > 0 and stage == most,
+            "source": run.sources.get(stage) if ns else None,
+            "sources_ns": _mixed(run.sources_ns.get(stage, {})),
+        }
+        for (stage, ns), figure in zip(parts.items(), figures, strict=True)
+    ]
+
+
+def _mixed(by_source: dict[str, int]) -> list[tuple[str, int]]:
+    """How much came from which source, where more than one had a part."""
+    told = [(source, ns) for source, ns in by_source.items() if ns]
+    return told if len(told) > 1 else []
+
+
+def _facts(run: RunDetail) -> dict[str, Any]:
+    tools = [tool for tool in run.tools if not tool.pseudo]
+    waited, busy = run.stages_ns.get("tool_execution", 0), run.busy_ns.get("tool_execution", 0)
+    return {
+        "ttft_share": share_of(run.ttft_sum_ns, run.wall_ns),
+        "cached_share": share_of(run.cached_tokens, run.input_tokens),
+        "tools": len(tools),
+        "tools_ok": sum(tool.ok is True for tool in tools),
+        "retries": sum(tool.attempts - 1 for tool in tools if tool.attempts > 1),
+        "parallelism": f"{busy / waited:.2f}" if waited else None,
+        "nested_calls": sum(call.scope > 0 for call in run.calls),
+    }
+
+
+def _costliest(run: RunDetail) -> str:
+    """The span that the panel shows first: the call or tool that took longest."""
+    longest = max(
+        [*run.calls, *(t for t in run.tools if not t.agent)], key=lambda fact: fact.wall_ns, default=None
+    )
+    return longest.span_id if longest else run.root_span_id

@@ -1,0 +1,120 @@
+"""The programs of an instance: what each is called, how it is started, and when it is ready."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import psycopg
+
+from dashboard.embedded import valkey
+from dashboard.embedded.account import Account, own_name, server_account
+from dashboard.embedded.binaries import postgres_programs
+from dashboard.embedded.folders import open_for
+from dashboard.embedded.places import DATABASE, ROLE, Places
+from dashboard.embedded.postgres import Postgres
+from dashboard.supervise.child import Program
+from dashboard.supervise.options import Options
+
+ROOT = Path(__file__).resolve().parents[2]
+# Celery's advice is meant for servers; here whoever typed `make up` has chosen the user.
+UNWARNED = {"PYTHONWARNINGS": "ignore:You're running the worker with superuser privileges"}
+
+
+def service_programs(options: Options, *, fsync: bool = True) -> list[Program]:
+    """PostgreSQL and Valkey, but for those that the environment names as running elsewhere."""
+    places = options.places
+    account: Account | None = None
+    if options.database_url is None:
+        own_name()
+        account = server_account(places.cluster)
+    open_for(places, account)
+    programs: list[Program] = []
+    if options.database_url is None:
+        server = Postgres(places, postgres_programs(account, places.data_dir), account, fsync)
+        server.prepare()
+        programs.append(
+            Program(
+                name="postgres",
+                argv=server.argv(),
+                popen=server.popen(),
+                log=places.logs / "postgres.log",
+                stop=signal.SIGINT,  # fast shutdown: sessions are ended, nothing needs recovery
+                grace_s=7,
+                before=server.prepare,
+                ready=lambda: _database(places),
+            )
+        )
+    if options.redis_url is None:
+        programs.append(
+            Program(
+                name="valkey",
+                argv=valkey.argv(places),
+                popen={"cwd": places.run},
+                log=places.logs / "valkey.log",
+                grace_s=2,
+                before=lambda: valkey.prepare(places),
+                ready=lambda: _answers_ping(places.valkey_socket),
+            )
+        )
+    return programs
+
+
+def set_up_program(env: Mapping[str, str]) -> Program:
+    """What runs once before the others: the schema, and whatever an instance needs in it."""
+    return _python("migrate", "-m", "dashboard.set_up", env=env)
+
+
+def app_programs(options: Options, env: Mapping[str, str]) -> list[Program]:
+    """Our own processes, in the order in which they start."""
+    celery = ("-m", "celery", "--quiet", "-A", "dashboard.celery")
+    web = ("--host", options.host, "--port", str(options.ports["SIXSTAGE_PORT"]), "--lifespan", "on")
+    stack = ("--loop", "uvloop", "--http", "httptools", "--no-access-log", "--log-level", "warning")
+    quick = ("--timeout-graceful-shutdown", "3")
+    alone = ("--without-gossip", "--without-mingle")
+    quiet = ("--loglevel", "WARNING")
+    pool = ("--concurrency", str(options.workers))
+    schedule = ("--schedule", str(options.places.beat / "schedule"))
+    return [
+        _python("receiver", "-m", "ingest.otlp.serve", env=env),
+        _python("web", "-m", "uvicorn", "dashboard.asgi:application", *web, *stack, *quick, env=env),
+        _python("worker", *celery, "worker", *alone, *quiet, *pool, env={**env, **UNWARNED}),
+        _python("beat", *celery, "beat", *quiet, *schedule, env=env),
+    ]
+
+
+def _python(name: str, *arguments: str, env: Mapping[str, str]) -> Program:
+    popen = {"cwd": ROOT, "env": {**os.environ, **env}}
+    return Program(name=name, argv=(sys.executable, *arguments), popen=popen)
+
+
+async def _database(places: Places) -> None:
+    """Return when PostgreSQL takes connections (after a crash it replays its log) and has our database."""
+    while True:
+        try:
+            connection = await psycopg.AsyncConnection.connect(
+                host=str(places.run), user=ROLE, dbname="postgres", autocommit=True
+            )
+            break
+        except psycopg.OperationalError:
+            await asyncio.sleep(0.03)
+    async with connection:
+        found = await connection.execute("SELECT FROM pg_database WHERE datname = %s", [DATABASE])
+        if found.rowcount == 0:
+            await connection.execute(f"CREATE DATABASE {DATABASE}")
+
+
+async def _answers_ping(socket: Path) -> None:
+    while True:
+        try:
+            reader, writer = await asyncio.open_unix_connection(str(socket))
+            writer.write(b"PING\r\n")
+            answer = await reader.readline()
+            writer.close()
+            if answer.startswith(b"+PONG"):
+                return
+        except OSError:
+            pass
+        await asyncio.sleep(0.02)

@@ -1,0 +1,166 @@
+"""Template tags and filters of the product: figures with their units, times, links, the stage bar, sources."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django import template
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from dashboard import figures
+from dashboard.figures import Figure
+from dashboard.pages.parts import bar
+from dashboard.pages.parts.safetext import visible
+from ingest.read.values import RunRow
+
+register = template.Library()
+
+
+def _shown(figure: Figure) -> SafeString:
+    if figure == figures.NOT_KNOWN:
+        return format_html('<span class="none">{}</span>', figure.value)
+    if not figure.unit:
+        return format_html("{}", figure.value)
+    return format_html('{}<span class="u">{}{}</span>', figure.value, figures.THIN, figure.unit)
+
+
+@register.filter
+def figure(value: Figure) -> SafeString:
+    """A Figure that was worked out elsewhere."""
+    return _shown(value)
+
+
+@register.filter
+def duration(ns: int | None) -> SafeString:
+    return _shown(figures.duration(ns))
+
+
+@register.filter
+def plain_duration(ns: int | None) -> str:
+    """For attributes and sentences, where no markup may stand."""
+    return "unknown" if ns is None else str(figures.duration(ns))
+
+
+@register.filter
+def exact(ns: int | None) -> SafeString:
+    return _shown(figures.exact(ns))
+
+
+@register.filter
+def percent(share: float | None) -> SafeString:
+    return _shown(figures.percent(share))
+
+
+@register.filter
+def count(number: int | None) -> SafeString:
+    return _shown(figures.count(number))
+
+
+@register.filter
+def nanoseconds(ns: int | None) -> str:
+    return "unknown" if ns is None else f"{figures.grouped(ns)}{figures.THIN}ns"
+
+
+@register.filter
+def plural(number: int, word: str) -> str:
+    return figures.plural(number, word)
+
+
+@register.filter
+def css_name(stage: str) -> str:
+    return bar.css_name(stage)
+
+
+@register.filter
+def stage_label(stage: str) -> str:
+    return bar.LABELS[stage]
+
+
+@register.filter
+def when(unix_ns: int | None, form: str = "clock") -> SafeString:
+    """A moment. Written in UTC; ``times.js`` turns it into the viewer's zone.
+
+    ``form``: ``clock`` (03:14:20), ``minute`` (03:14), ``day`` (a clock, with the day where it is not today),
+    ``moment`` (03:14:20 on 9 Oct 2025).
+    """
+    if unix_ns is None:
+        return _shown(figures.NOT_KNOWN)
+    moment = figures.instant(unix_ns)
+    clock = f"{moment:%H:%M}" if form == "minute" else f"{moment:%H:%M:%S}"
+    text = f"{clock} on {moment.day} {moment:%b %Y}" if form == "moment" else clock
+    return format_html(
+        '<time datetime="{}" data-ns="{}" data-form="{}">{}</time>',
+        f"{moment:%Y-%m-%dT%H:%M:%S.%fZ}",
+        unix_ns,
+        form,
+        text,
+    )
+
+
+@register.simple_tag(takes_context=True)
+def page_url(context: template.Context, name: str, *args: Any, **query: Any) -> str:
+    """The address of a page, which keeps the project that the reader chose."""
+    request = context.get("request")
+    project = request.GET.get("project") if request is not None else None
+    kept = {key.rstrip("_"): value for key, value in query.items() if value not in (None, "")}
+    if project:
+        kept.setdefault("project", project)
+    address = reverse(name, args=args)
+    return f"{address}?{urlencode(kept)}" if kept else address
+
+
+@register.inclusion_tag("parts/stage_bar.html")
+def stage_bar(
+    run: RunRow, size: str = "row", scale_ns: int | None = None, labels: bool = False
+) -> dict[str, Any]:
+    """A run's bar. With ``scale_ns`` its length shows time, as a share of that; otherwise it is full width."""
+    drawn = bar.segments(run)
+    return {
+        "segments": drawn,
+        "size": size,
+        "labels": labels,
+        "open": run.provisional,
+        "wall_ns": run.wall_ns,
+        "width": f"{run.wall_ns / scale_ns * 100:.2f}" if scale_ns else None,
+        "spoken": bar.spoken(drawn, run.wall_ns, so_far=run.provisional),
+    }
+
+
+@register.inclusion_tag("parts/stage_bar.html")
+def part_bar(drawn: list[bar.Segment], size: str = "card", scale_ns: int | None = None) -> dict[str, Any]:
+    """A bar of segments that a page has worked out itself: a round's, or a call's in the order of time."""
+    whole = sum(s.ns for s in drawn)
+    return {
+        "segments": drawn,
+        "size": size,
+        "labels": False,
+        "open": False,
+        "wall_ns": whole,
+        "width": f"{whole / scale_ns * 100:.2f}" if scale_ns else None,
+        "spoken": bar.spoken(drawn, whole, so_far=False),
+    }
+
+
+@register.inclusion_tag("parts/stage_key.html")
+def stage_key() -> dict[str, Any]:
+    return {"stages": [(bar.css_name(stage), bar.LABELS[stage]) for stage in bar.ORDER]}
+
+
+@register.inclusion_tag("parts/source.html")
+def source(name: str | None) -> dict[str, Any]:
+    return {"name": name}
+
+
+@register.filter
+def safe_text(text: str | None) -> str:
+    """Text that somebody sent, without characters that change how other text looks. Escaped like any other."""
+    return visible(text or "")
+
+
+@register.filter
+def cache_hit(row: RunRow) -> float | None:
+    """The share of prompt tokens that came from the cache; works for a run and for a call."""
+    return figures.share_of(row.cached_tokens, row.input_tokens)

@@ -1,0 +1,1 @@
+"""Telemetry becomes numbers: receive, store, decompose, announce. Knows no page and no agent."""

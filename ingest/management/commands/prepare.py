@@ -1,0 +1,17 @@
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from ingest.models import Project
+from ingest.partitions import ensure_partitions
+
+
+class Command(BaseCommand):
+    help = "Make what a running instance needs beyond its schema: a first project, and partitions for the days ahead."
+
+    def handle(self, *_args: Any, **_options: Any) -> None:
+        ensure_partitions(time.time_ns())
+        Project.objects.get_or_create(slug="default", defaults={"name": "Default"})

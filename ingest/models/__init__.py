@@ -1,0 +1,8 @@
+"""The tables. Small shared ones (projects, keys) have foreign keys; the hot ones are partitioned by the
+trace's day and keyed so that they can be sharded by trace: every unique key holds trace id and day."""
+
+from ingest.models.project import IngestKey, Project
+from ingest.models.run import Call, Run, Tool
+from ingest.models.telemetry import Body, Chunk, DirtyTrace, Signal, Trace
+
+__all__ = ["Body", "Call", "Chunk", "DirtyTrace", "IngestKey", "Project", "Run", "Signal", "Tool", "Trace"]

@@ -1,0 +1,147 @@
+"""What the decomposition found: runs, their model calls and their tools. Always derivable from the chunks."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import add
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import CompositePrimaryKey, F, Q
+
+from ingest.stages.model import Outside, Stage
+
+OWNERS = (*Stage, *Outside)
+
+
+class Run(models.Model):
+    """One agent run. ``settles_unix_ns`` is when it ceases to be provisional if nothing more comes, so being
+    settled needs no second write. ``detail`` holds what lists do not filter by: busy and source times."""
+
+    pk = CompositePrimaryKey("trace_id", "root_span_id", "project_id", "day")
+    day = models.DateField()
+    project_id = models.IntegerField()
+    trace_id = models.BinaryField(max_length=16)
+    root_span_id = models.BinaryField(max_length=8)
+    start_unix_ns = models.BigIntegerField()
+    end_unix_ns = models.BigIntegerField()
+    wall_ns = models.BigIntegerField()
+    settles_unix_ns = models.BigIntegerField()
+    prefill_ns = models.BigIntegerField()
+    decode_ns = models.BigIntegerField()
+    tool_parsing_ns = models.BigIntegerField()
+    tool_execution_ns = models.BigIntegerField()
+    re_encoding_ns = models.BigIntegerField()
+    continue_decode_ns = models.BigIntegerField()
+    queue_ns = models.BigIntegerField()
+    transport_ns = models.BigIntegerField()
+    model_unsplit_ns = models.BigIntegerField()
+    orchestration_ns = models.BigIntegerField()
+    ttft_ns = models.BigIntegerField(null=True)
+    first_token_ns = models.BigIntegerField(null=True)
+    ttft_sum_ns = models.BigIntegerField(null=True)
+    input_tokens = models.BigIntegerField(null=True)
+    cached_tokens = models.BigIntegerField(null=True)
+    output_tokens = models.BigIntegerField(null=True)
+    rounds = models.IntegerField()
+    spans = models.IntegerField()
+    root_ended = models.BooleanField()
+    failed = models.BooleanField()
+    name = models.TextField()
+    service = models.TextField(null=True)
+    agent = models.TextField(null=True)
+    version = models.TextField(null=True)
+    environment = models.TextField(null=True)
+    session_id = models.TextField(null=True)
+    user_id = models.TextField(null=True)
+    model = models.TextField(null=True)
+    engine = models.TextField(null=True)
+    error = models.TextField(null=True)
+    tool_names = ArrayField(models.TextField(), default=list)
+    model_names = ArrayField(models.TextField(), default=list)
+    detail = models.JSONField(default=dict)
+    phases = models.BinaryField(default=b"")
+
+    class Meta:
+        db_table = "ingest_run"
+        indexes = [models.Index("project_id", F("end_unix_ns").desc(), name="run_by_end")]
+        constraints = [
+            models.CheckConstraint(
+                name="run_stages_add_up",
+                condition=Q(wall_ns=reduce(add, [F(f"{owner}_ns") for owner in OWNERS])),
+            ),
+            models.CheckConstraint(
+                name="run_stages_not_negative",
+                condition=reduce(lambda a, b: a & b, [Q(**{f"{owner}_ns__gte": 0}) for owner in OWNERS]),
+            ),
+        ]
+
+
+class Call(models.Model):
+    """One model call of a run. ``end_unix_ns`` decides in which window it counts."""
+
+    pk = CompositePrimaryKey("trace_id", "span_id", "project_id", "day")
+    day = models.DateField()
+    project_id = models.IntegerField()
+    trace_id = models.BinaryField(max_length=16)
+    root_span_id = models.BinaryField(max_length=8)
+    span_id = models.BinaryField(max_length=8)
+    parent_span_id = models.BinaryField(max_length=8, null=True)
+    start_unix_ns = models.BigIntegerField()
+    end_unix_ns = models.BigIntegerField()
+    wall_ns = models.BigIntegerField()
+    queue_ns = models.BigIntegerField(null=True)
+    prefill_ns = models.BigIntegerField(null=True)
+    decode_ns = models.BigIntegerField(null=True)
+    transport_ns = models.BigIntegerField(null=True)
+    ttft_ns = models.BigIntegerField(null=True)
+    tpot_ns = models.BigIntegerField(null=True)
+    first_token_unix_ns = models.BigIntegerField(null=True)
+    input_tokens = models.IntegerField(null=True)
+    cached_tokens = models.IntegerField(null=True)
+    output_tokens = models.IntegerField(null=True)
+    attempts = models.SmallIntegerField()
+    round = models.IntegerField()
+    scope = models.SmallIntegerField()
+    source = models.SmallIntegerField()
+    carries_tool_results = models.BooleanField()
+    streamed = models.BooleanField(null=True)
+    model = models.TextField(null=True)
+    engine = models.TextField(null=True)
+    provider = models.TextField(null=True)
+    error = models.TextField(null=True)
+    finish_reason = models.TextField(null=True)
+    response_id = models.TextField(null=True)
+
+    class Meta:
+        db_table = "ingest_call"
+        indexes = [models.Index("project_id", F("end_unix_ns").desc(), name="call_by_end")]
+
+
+class Tool(models.Model):
+    """One tool call of a run."""
+
+    pk = CompositePrimaryKey("trace_id", "span_id", "project_id", "day")
+    day = models.DateField()
+    project_id = models.IntegerField()
+    trace_id = models.BinaryField(max_length=16)
+    root_span_id = models.BinaryField(max_length=8)
+    span_id = models.BinaryField(max_length=8)
+    start_unix_ns = models.BigIntegerField()
+    end_unix_ns = models.BigIntegerField()
+    wall_ns = models.BigIntegerField()
+    transport_ns = models.BigIntegerField(null=True)
+    round = models.IntegerField()
+    scope = models.SmallIntegerField()
+    attempts = models.SmallIntegerField()
+    ok = models.BooleanField(null=True)
+    abandoned = models.BooleanField()
+    pseudo = models.BooleanField()
+    agent = models.BooleanField()
+    name = models.TextField()
+    call_id = models.TextField(null=True)
+    error = models.TextField(null=True)
+
+    class Meta:
+        db_table = "ingest_tool"
+        indexes = [models.Index("project_id", F("end_unix_ns").desc(), name="tool_by_end")]

@@ -1,0 +1,1 @@
+"""Receives OTLP and answers it. Knows bytes, sizes and status codes; knows nothing of stages or pages."""

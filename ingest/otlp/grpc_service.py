@@ -1,0 +1,103 @@
+"""The three OTLP Export services over gRPC, on the event loop of the HTTP server beside it.
+
+The gate of ``ingest.guard`` is not needed here, nor does grpc show the ``:authority`` that it would look at: a
+page in a browser cannot speak gRPC (no script reaches HTTP/2 without TLS, nor its trailers), so neither
+cross-site requests nor DNS rebinding get this far.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import grpc
+from django.conf import settings
+from grpc import aio
+
+from ingest import wire
+from ingest.models.telemetry import Signal
+from ingest.otlp.errors import IngestError, Overloaded, StoreUnavailable
+from ingest.otlp.receiver import Receiver
+from ingest.otlp.replies import encode_error
+
+log = logging.getLogger(__name__)
+
+SERVICES = {
+    Signal.TRACES: "opentelemetry.proto.collector.trace.v1.TraceService",
+    Signal.METRICS: "opentelemetry.proto.collector.metrics.v1.MetricsService",
+    Signal.LOGS: "opentelemetry.proto.collector.logs.v1.LogsService",
+}
+CONCURRENT_MOST = 512
+RETRY_INFO_TYPE = "type.googleapis.com/google.rpc.RetryInfo"
+
+
+def make_server(receiver: Receiver, address: str) -> aio.Server:
+    """A server bound to ``address``. Raises RuntimeError when the port is taken.
+
+    The message size limit holds after decompression (grpc's own rule); over it clients get RESOURCE_EXHAUSTED
+    without RetryInfo, which they do not retry.
+    """
+    limit = settings.SIXSTAGE_BODY_LIMIT_BYTES
+    server = aio.server(
+        options=[("grpc.max_receive_message_length", limit), ("grpc.so_reuseport", 0)],
+    )
+    room = _Room()
+    for signal, service in SERVICES.items():
+        handler = grpc.unary_unary_rpc_method_handler(
+            _export(receiver, signal, room),
+            request_deserializer=None,  # the receiver decodes, so that one bad span costs itself alone
+            response_serializer=lambda response: response.SerializeToString(),
+        )
+        server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service, {"Export": handler}),))
+    if server.add_insecure_port(address) == 0:
+        raise RuntimeError(f"{address} is in use")
+    return server
+
+
+class _Room:
+    """How many exports may be under way. grpc's own limit would answer RESOURCE_EXHAUSTED without RetryInfo,
+    on which clients drop their data."""
+
+    def __init__(self) -> None:
+        self.taken = 0
+
+    @contextmanager
+    def enter(self) -> Iterator[None]:
+        if self.taken >= CONCURRENT_MOST:
+            raise Overloaded(f"{self.taken} exports are under way; send again in a second")
+        self.taken += 1
+        try:
+            yield
+        finally:
+            self.taken -= 1
+
+
+def _export(receiver: Receiver, signal: Signal, room: _Room) -> Callable[[bytes, Any], Awaitable[Any]]:
+    async def export(body: bytes, context: Any) -> Any:
+        headers = {key: value for key, value in context.invocation_metadata() or () if isinstance(value, str)}
+        try:
+            with room.enter():
+                return await receiver.export(signal, body, False, headers)
+        except IngestError as error:
+            receiver.note_refusal(error, f"gRPC {signal.label.lower()}")
+            await _abort(context, error)
+        except Exception:
+            log.exception("a gRPC export failed")
+            await _abort(context, StoreUnavailable("the receiver failed; its log says why"))
+
+    return export
+
+
+async def _abort(context: Any, error: IngestError) -> None:
+    if error.retry_after_s:
+        details = encode_error(error, as_json=False) + wire.field(3, _retry_info(error.retry_after_s))
+        context.set_trailing_metadata((("grpc-status-details-bin", details),))
+    await context.abort(error.grpc_code, str(error))
+
+
+def _retry_info(seconds: int) -> bytes:
+    """google.protobuf.Any of google.rpc.RetryInfo { retry_delay { seconds } }."""
+    delay = wire.varint(1 << 3) + wire.varint(seconds)
+    return wire.field(1, RETRY_INFO_TYPE.encode()) + wire.field(2, wire.field(1, delay))

@@ -1,0 +1,60 @@
+"""Day partitions: made ahead, dropped by retention. Days are those of receipt, so nobody can make them but us."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+
+from django.db import connection, transaction
+
+PARTITIONED = ("ingest_chunk", "ingest_body", "ingest_run", "ingest_call", "ingest_tool")
+AHEAD_DAYS = 2
+_LOCK = 0x51_57_A6_01  # one maker at a time, whichever process it is
+
+
+def today(now_ns: int) -> dt.date:
+    return dt.datetime.fromtimestamp(now_ns / 1e9, dt.UTC).date()
+
+
+def ensure_partitions(now_ns: int) -> list[str]:
+    """Make what is missing of yesterday's to the day after tomorrow's partitions; returns the names made."""
+    days = [today(now_ns) + dt.timedelta(days=offset) for offset in range(-1, AHEAD_DAYS + 1)]
+    wanted = {f"{table}_{day:%Y%m%d}": (table, day) for table in PARTITIONED for day in days}
+    if not wanted.keys() - existing_partitions():
+        return []
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
+        missing = sorted(wanted.keys() - existing_partitions())
+        for name in missing:
+            table, day = wanted[name]
+            after = day + dt.timedelta(days=1)
+            cursor.execute(
+                f"CREATE TABLE {name} PARTITION OF {table} FOR VALUES FROM ('{day}') TO ('{after}')"
+            )
+    return missing
+
+
+def existing_partitions() -> set[str]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = ANY(%s::regclass[])",
+            [list(PARTITIONED)],
+        )
+        return {name for (name,) in cursor.fetchall()}
+
+
+def drop_expired(now_ns: int, keep_days: int) -> list[str]:
+    """Drop the partitions of days older than ``keep_days`` and forget their traces; returns the names dropped."""
+    cutoff = today(now_ns) - dt.timedelta(days=keep_days)
+    expired = sorted(name for name in existing_partitions() if (day := _day_of(name)) and day < cutoff)
+    with connection.cursor() as cursor:
+        for name in expired:
+            cursor.execute(f"DROP TABLE IF EXISTS {name}")
+        cursor.execute("DELETE FROM ingest_dirty_trace WHERE day < %s", [cutoff])
+        cursor.execute("DELETE FROM ingest_trace WHERE day < %s", [cutoff])
+    return expired
+
+
+def _day_of(partition: str) -> dt.date | None:
+    found = re.search(r"_(\d{4})(\d\d)(\d\d)$", partition)
+    return dt.date(int(found[1]), int(found[2]), int(found[3])) if found else None

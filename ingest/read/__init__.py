@@ -1,0 +1,1 @@
+"""Questions that pages and the API ask. Each takes a Scope first and returns plain values."""

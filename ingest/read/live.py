@@ -1,0 +1,102 @@
+"""What is happening now: key figures, where the seconds go, runs as they finish, runs in flight."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ingest.read.rows import RUN_LIST_COLUMNS, as_run, select
+from ingest.read.runs import RunFilter, conditions, find_runs
+from ingest.read.values import LiveFigures, Quantiles, RunRow, StageStep
+from ingest.rollups.bins import bin_sql, quantile
+from ingest.rows import OWNERS
+from ingest.scope import Scope
+
+
+def figures(scope: Scope, now_ns: int, window_s: int = 300) -> LiveFigures:
+    """Key figures over the runs, calls and tools that ended in the last ``window_s`` seconds."""
+    window = RunFilter(from_unix_ns=now_ns - window_s * 10**9, to_unix_ns=now_ns + 1)
+    where, parameters = conditions(scope, window, now_ns)
+    runs = select(
+        f"""SELECT count(*) AS n, count(*) FILTER (WHERE failed) AS failed,
+                   coalesce(sum(input_tokens) FILTER (WHERE cached_tokens IS NOT NULL), 0)::bigint AS input_tokens,
+                   sum(cached_tokens)::bigint AS cached_tokens
+            FROM ingest_run WHERE {where}""",
+        parameters,
+    )[0]
+    tools = select(
+        f"SELECT count(*) AS n, count(*) FILTER (WHERE ok = false) AS failed FROM ingest_tool WHERE {where} AND NOT pseudo",
+        parameters,
+    )[0]
+    flying, flying_parameters = conditions(scope, RunFilter(status="open"), now_ns)
+    newest, newest_parameters = scope.where()
+    return LiveFigures(
+        window_s=window_s,
+        runs=runs["n"],
+        failed_runs=runs["failed"],
+        wall=_quantiles("ingest_run", "wall_ns", where, parameters),
+        ttft=_quantiles("ingest_call", "ttft_ns", where, parameters),
+        tpot=_quantiles("ingest_call", "tpot_ns", where, parameters),
+        tool_calls=tools["n"],
+        tool_failures=tools["failed"],
+        input_tokens=runs["input_tokens"],
+        cached_tokens=runs["cached_tokens"],
+        in_flight=select(f"SELECT count(*) AS n FROM ingest_run WHERE {flying}", flying_parameters)[0]["n"],
+        newest_end_unix_ns=select(
+            f"SELECT max(end_unix_ns) AS newest FROM ingest_run WHERE {newest}", newest_parameters
+        )[0]["newest"],
+    )
+
+
+def _quantiles(table: str, column: str, where: str, parameters: list[Any]) -> Quantiles:
+    rows = select(
+        f"SELECT {bin_sql(column)} AS bin, count(*) AS n FROM {table} WHERE {where} AND {column} IS NOT NULL GROUP BY 1",
+        parameters,
+    )
+    bins = {row["bin"]: row["n"] for row in rows}
+    p50_ns, p95_ns, p99_ns = (quantile(bins, q) for q in (0.5, 0.95, 0.99))
+    return Quantiles(count=sum(bins.values()), p50_ns=p50_ns, p95_ns=p95_ns, p99_ns=p99_ns)
+
+
+def stage_steps(scope: Scope, from_unix_ns: int, to_unix_ns: int, step_s: int) -> list[StageStep]:
+    """Mean time by owner for the runs that ended in each step; steps begin on multiples of their length."""
+    step_ns = step_s * 10**9
+    first = from_unix_ns // step_ns * step_ns
+    where, parameters = conditions(scope, RunFilter(from_unix_ns=first, to_unix_ns=to_unix_ns), to_unix_ns)
+    means = ", ".join(f"avg({owner}_ns)::bigint AS {owner}" for owner in OWNERS)
+    rows = select(
+        f"""SELECT end_unix_ns / {step_ns} AS step, count(*) AS n, count(*) FILTER (WHERE failed) AS failed,
+                   avg(wall_ns)::bigint AS wall, {means} FROM ingest_run WHERE {where} GROUP BY 1""",
+        parameters,
+    )
+    found = {row["step"] * step_ns: row for row in rows}
+    return [_step(start, found.get(start)) for start in range(first, to_unix_ns, step_ns)]
+
+
+def _step(start_unix_ns: int, row: dict[str, Any] | None) -> StageStep:
+    if row is None:
+        return StageStep(start_unix_ns=start_unix_ns, runs=0, failed_runs=0, mean_ns=None, mean_wall_ns=None)
+    means = {owner.value: row[owner] for owner in OWNERS}
+    return StageStep(
+        start_unix_ns=start_unix_ns,
+        runs=row["n"],
+        failed_runs=row["failed"],
+        mean_ns=means,
+        mean_wall_ns=row["wall"],
+    )
+
+
+def finishing(scope: Scope, limit: int, now_ns: int) -> list[RunRow]:
+    """The runs that ended last, newest first; those in flight are elsewhere."""
+    where, parameters = conditions(scope, RunFilter(), now_ns)
+    rows = select(
+        f"""SELECT {", ".join(RUN_LIST_COLUMNS)} FROM ingest_run
+            WHERE {where} AND (root_ended OR settles_unix_ns <= %s) ORDER BY end_unix_ns DESC LIMIT %s""",
+        [*parameters, now_ns, limit],
+    )
+    return [as_run(row, now_ns) for row in rows]
+
+
+def in_flight(scope: Scope, limit: int, now_ns: int) -> list[RunRow]:
+    """Runs whose root has not ended and whose spans still come, the longest first."""
+    runs = find_runs(scope, RunFilter(status="open", limit=limit), now_ns).runs
+    return sorted(runs, key=lambda run: run.start_unix_ns)

@@ -1,0 +1,74 @@
+"""One run, whole."""
+
+from __future__ import annotations
+
+import re
+
+from ingest.read.rows import as_call, as_run_detail, as_tool, select
+from ingest.read.values import PhaseRow, RunDetail, WarningRow
+from ingest.rows import unpack_phases
+from ingest.scope import Scope
+
+_RUN_ID = re.compile(r"([0-9a-f]{32})-([0-9a-f]{16})")
+
+
+def split_run_id(run_id: str) -> tuple[bytes, bytes] | None:
+    """Trace id and root span id, or None for what is no run id."""
+    found = _RUN_ID.fullmatch(run_id.lower())
+    return (bytes.fromhex(found[1]), bytes.fromhex(found[2])) if found else None
+
+
+def run_detail(scope: Scope, run_id: str, now_ns: int) -> RunDetail | None:
+    """The run with its calls, tools, warnings and phases; None where the scope has no such run."""
+    ids = split_run_id(run_id)
+    if ids is None:
+        return None
+    where, parameters = scope.where()
+    key, values = f"{where} AND trace_id = %s AND root_span_id = %s", [*parameters, *ids]
+    rows = select(f"SELECT * FROM ingest_run WHERE {key}", values)
+    if not rows:
+        return None
+    run = as_run_detail(rows[0], now_ns)
+    run.calls = [
+        as_call(r)
+        for r in select(f"SELECT * FROM ingest_call WHERE {key} ORDER BY start_unix_ns, span_id", values)
+    ]
+    run.tools = [
+        as_tool(r)
+        for r in select(f"SELECT * FROM ingest_tool WHERE {key} ORDER BY start_unix_ns, span_id", values)
+    ]
+    run.warnings = [
+        WarningRow(code=code, text=text, span_id=span) for code, text, span in rows[0]["detail"]["warnings"]
+    ]
+    run.phases = [
+        PhaseRow(start_ns=start, end_ns=end, owner=owner, source=source, span_id=span_id)
+        for start, end, owner, source, span_id in unpack_phases(bytes(rows[0]["phases"]))
+    ]
+    return run
+
+
+def current_run_id(scope: Scope, run_id: str) -> str | None:
+    """Where a run id leads now: itself, or, where a late parent has replaced its root, the run that took over.
+
+    That is the run which holds the old root as a call, tool or phase, else the trace's first run.
+    """
+    ids = split_run_id(run_id)
+    if ids is None:
+        return None
+    trace_id, root_span_id = ids
+    where, parameters = scope.where()
+    rows = select(
+        f"SELECT root_span_id, phases FROM ingest_run WHERE {where} AND trace_id = %s ORDER BY start_unix_ns, root_span_id",
+        [*parameters, trace_id],
+    )
+    roots = [bytes(row["root_span_id"]) for row in rows]
+    if not roots:
+        return None
+    if root_span_id in roots:
+        chosen = root_span_id
+    else:
+        old = root_span_id.hex()
+        holding = (root for root, row in zip(roots, rows, strict=True)
+                   if any(phase[4] == old for phase in unpack_phases(bytes(row["phases"]))))  # fmt: skip
+        chosen = next(holding, roots[0])
+    return f"{trace_id.hex()}-{chosen.hex()}"

@@ -1,0 +1,97 @@
+"""A trace's spans as they were stored."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from typing import Any
+
+from ingest.chunks import spans_of
+from ingest.models.telemetry import Signal
+from ingest.read.rows import select
+from ingest.read.values import SpanRow, TraceDetail
+from ingest.scope import Scope
+from ingest.spans import AttributeValue, Span
+
+
+def trace_detail(scope: Scope, trace_id: str, with_attributes: bool) -> TraceDetail | None:
+    """The trace's runs and spans, by start; None where the scope has no such trace."""
+    key = _trace_key(trace_id)
+    if key is None:
+        return None
+    where, parameters = scope.where()
+    if not select(f"SELECT 1 AS known FROM ingest_trace WHERE {where} AND trace_id = %s", [*parameters, key]):
+        return None
+    runs = select(
+        f"SELECT root_span_id FROM ingest_run WHERE {where} AND trace_id = %s ORDER BY start_unix_ns, root_span_id",
+        [*parameters, key],
+    )
+    spans = sorted(_spans(scope, key).values(), key=lambda span: (span.start_unix_ns, span.span_id))
+    return TraceDetail(
+        trace_id=key.hex(),
+        runs=[f"{key.hex()}-{bytes(run['root_span_id']).hex()}" for run in runs],
+        spans=[span_row(span, with_attributes) for span in spans],
+    )
+
+
+def span_detail(scope: Scope, trace_id: str, span_id: str) -> SpanRow | None:
+    """One span with everything it brought."""
+    key = _trace_key(trace_id)
+    span = _spans(scope, key).get(span_id.lower()) if key else None
+    return span_row(span, with_attributes=True) if span else None
+
+
+def span_row(span: Span, with_attributes: bool) -> SpanRow:
+    service = span.resource.get("service.name")
+    row = SpanRow(
+        trace_id=span.trace_id, span_id=span.span_id, parent_span_id=span.parent_span_id, name=span.name,
+        kind=span.kind, status=span.status, status_message=span.status_message, start_unix_ns=span.start_unix_ns,
+        end_unix_ns=span.end_unix_ns, service=str(service) if service is not None else None, scope_name=span.scope_name,
+    )  # fmt: skip
+    if with_attributes:
+        row.attributes = jsonable(span.attributes)
+        row.resource = jsonable(span.resource)
+        row.events = [
+            {"name": e.name, "unix_ns": str(e.unix_ns), "attributes": jsonable(e.attributes)}
+            for e in span.events
+        ]
+    return row
+
+
+def jsonable(value: AttributeValue) -> Any:
+    """An attribute as JSON can hold it: bytes in base64, and numbers that JSON lacks as their names."""
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+        return str(value)
+    if isinstance(value, dict):
+        return {key: jsonable(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [jsonable(item) for item in value]
+    return value
+
+
+def _spans(scope: Scope, trace_id: bytes) -> dict[str, Span]:
+    """By span id; of spans that came more than once the last wins."""
+    return {span.span_id: span for body in _bodies(scope, trace_id) for span in spans_of(body)}
+
+
+def _bodies(scope: Scope, trace_id: bytes) -> Iterator[bytes]:
+    where, parameters = scope.where("chunk")
+    trace_where, trace_parameters = scope.where("trace")
+    rows = select(
+        f"""SELECT chunk.body FROM ingest_chunk AS chunk JOIN ingest_trace AS trace USING (trace_id, project_id, day)
+            WHERE {where} AND {trace_where} AND chunk.trace_id = %s AND chunk.signal = %s
+            ORDER BY chunk.received_unix_ns, chunk.digest""",
+        [*parameters, *trace_parameters, trace_id, int(Signal.TRACES)],
+    )
+    for row in rows:
+        yield bytes(row["body"])
+
+
+def _trace_key(trace_id: str) -> bytes | None:
+    try:
+        key = bytes.fromhex(trace_id)
+    except ValueError:
+        return None
+    return key if len(key) == 16 else None

@@ -1,0 +1,206 @@
+"""The shapes that the read layer returns. Durations are integer nanoseconds, unknown is None."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(slots=True, kw_only=True)
+class RunRow:
+    """One run as a list shows it. ``sources_ns`` says by stage how much came from which source; ``sources``
+    names the weakest of each stage, None for a stage the run does not have."""
+
+    run_id: str
+    trace_id: str
+    root_span_id: str
+    session_id: str | None
+    user_id: str | None
+    name: str
+    service: str | None
+    agent: str | None
+    version: str | None
+    environment: str | None
+    model: str | None
+    models: list[str]
+    engine: str | None
+    tool_names: list[str]
+    status: str
+    error: str | None
+    provisional: bool
+    root_ended: bool
+    start_unix_ns: int
+    end_unix_ns: int
+    wall_ns: int
+    stages_ns: dict[str, int]
+    outside_ns: dict[str, int]
+    busy_ns: dict[str, int]
+    sources: dict[str, str | None]
+    sources_ns: dict[str, dict[str, int]]
+    ttft_ns: int | None
+    first_token_ns: int | None
+    ttft_sum_ns: int | None
+    rounds: int
+    spans: int
+    input_tokens: int | None
+    cached_tokens: int | None
+    output_tokens: int | None
+    tool_count: int = 0
+    tool_failures: int = 0
+    warning_count: int = 0
+
+
+@dataclass(slots=True, kw_only=True)
+class CallRow:
+    span_id: str
+    parent_span_id: str | None
+    model: str | None
+    engine: str | None
+    provider: str | None
+    start_unix_ns: int
+    wall_ns: int
+    queue_ns: int | None
+    prefill_ns: int | None
+    decode_ns: int | None
+    transport_ns: int | None
+    ttft_ns: int | None
+    tpot_ns: int | None
+    first_token_unix_ns: int | None
+    input_tokens: int | None
+    cached_tokens: int | None
+    output_tokens: int | None
+    carries_tool_results: bool
+    streamed: bool | None
+    source: str
+    attempts: int
+    error: str | None
+    finish_reason: str | None
+    response_id: str | None
+    round: int
+    scope: int
+
+
+@dataclass(slots=True, kw_only=True)
+class ToolRow:
+    span_id: str
+    name: str
+    call_id: str | None
+    start_unix_ns: int
+    wall_ns: int
+    ok: bool | None
+    error: str | None
+    round: int
+    scope: int
+    transport_ns: int | None
+    attempts: int
+    abandoned: bool
+    pseudo: bool
+    agent: bool
+
+
+@dataclass(slots=True, kw_only=True)
+class WarningRow:
+    code: str
+    text: str
+    span_id: str | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class PhaseRow:
+    """Who owned an interval; offsets count from the run's start. Phases tile the run."""
+
+    start_ns: int
+    end_ns: int
+    owner: str
+    source: str
+    span_id: str | None
+
+
+@dataclass(slots=True, kw_only=True)
+class RunDetail(RunRow):
+    calls: list[CallRow] = field(default_factory=list)
+    tools: list[ToolRow] = field(default_factory=list)
+    warnings: list[WarningRow] = field(default_factory=list)
+    phases: list[PhaseRow] = field(default_factory=list)
+
+
+@dataclass(slots=True, kw_only=True)
+class SpanRow:
+    """A span as it was stored. ``attributes``, ``events`` and ``resource`` are None where not asked for."""
+
+    trace_id: str
+    span_id: str
+    parent_span_id: str | None
+    name: str
+    kind: int
+    status: int
+    status_message: str
+    start_unix_ns: int
+    end_unix_ns: int
+    service: str | None
+    scope_name: str
+    attributes: dict[str, Any] | None = None
+    events: list[dict[str, Any]] | None = None
+    resource: dict[str, Any] | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class TraceDetail:
+    trace_id: str
+    runs: list[str]
+    spans: list[SpanRow]
+
+
+@dataclass(slots=True, kw_only=True)
+class RunPage:
+    """Runs in the order asked for. ``next_cursor`` is None on the last page."""
+
+    runs: list[RunRow]
+    next_cursor: str | None
+
+
+@dataclass(slots=True, kw_only=True)
+class Quantiles:
+    """Quantiles from log bins (relative error at most 1 %), over ``count`` samples; None without samples."""
+
+    count: int
+    p50_ns: int | None
+    p95_ns: int | None
+    p99_ns: int | None
+
+
+@dataclass(slots=True, kw_only=True)
+class LiveFigures:
+    """What the live page's key figures need, over the window that ends now."""
+
+    window_s: int
+    runs: int
+    failed_runs: int
+    wall: Quantiles
+    ttft: Quantiles
+    tpot: Quantiles
+    tool_calls: int
+    tool_failures: int
+    input_tokens: int
+    cached_tokens: int | None
+    in_flight: int
+    newest_end_unix_ns: int | None
+
+
+@dataclass(slots=True, kw_only=True)
+class StageStep:
+    """Mean nanoseconds by owner of the runs that ended in one step of time; None where none ended."""
+
+    start_unix_ns: int
+    runs: int
+    failed_runs: int
+    mean_ns: dict[str, int] | None
+    mean_wall_ns: int | None
+
+
+@dataclass(slots=True, kw_only=True)
+class Facet:
+    """How many runs have a value, most first."""
+
+    field: str
+    values: list[tuple[str, int]]

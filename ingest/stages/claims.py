@@ -1,0 +1,113 @@
+"""Claims: who asks for which interval, scope by scope."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ingest.stages.drafts import CallDraft, Scope
+from ingest.stages.model import Outside, Owner, Source, Stage
+
+# At equal starts the earlier in this list owns the instant (DESIGN §1 "Overlap").
+ORDER: tuple[Owner, ...] = (
+    Stage.TOOL_EXECUTION,
+    Stage.CONTINUE_DECODE,
+    Stage.DECODE,
+    Stage.RE_ENCODING,
+    Stage.PREFILL,
+    Outside.QUEUE,
+    Outside.TRANSPORT,
+    Stage.TOOL_PARSING,
+    Outside.MODEL_UNSPLIT,
+    Outside.ORCHESTRATION,
+)
+RANK: dict[Owner, int] = {owner: rank for rank, owner in enumerate(ORDER)}
+OWNERS: dict[str, Owner] = {str(owner.value): owner for owner in ORDER}
+_CARRYING: dict[Owner, Owner] = {Stage.PREFILL: Stage.RE_ENCODING, Stage.DECODE: Stage.CONTINUE_DECODE}
+
+
+class Claim(NamedTuple):
+    """A wish for [start, end) in a scope. ``inner`` is the scope that decides within it, if any.
+
+    ``branch`` marks what runs beside others of its kind (tools, branches): the last to finish owns.
+    """
+
+    start: int
+    end: int
+    owner: Owner
+    span_id: str | None
+    source: Source
+    scope: int
+    inner: int | None = None
+    branch: bool = False
+
+
+def owner_in(call: CallDraft, owner: Owner) -> Owner:
+    """A call's prefill and decode under the names they have where it brings tool results."""
+    return _CARRYING.get(owner, owner) if call.carries else owner
+
+
+def build_claims(scopes: list[Scope]) -> list[Claim]:
+    claims: list[Claim] = []
+    for scope in scopes:
+        index = scope.index
+        for number, call in enumerate(scope.calls):
+            for part in call.parts:
+                source = _source(call, part.owner)
+                claims.append(
+                    Claim(part.start, part.end, owner_in(call, part.owner), call.span_id, source, index)
+                )
+            parsing = _parsing(scope, number, call)
+            if parsing is not None:
+                claims.append(parsing)
+        for tool in scope.tools:
+            inner = tool.inner.index if tool.inner is not None else None
+            claims.append(
+                Claim(
+                    tool.start,
+                    tool.until,
+                    Stage.TOOL_EXECUTION,
+                    tool.span_id,
+                    Source.CLIENT,
+                    index,
+                    inner,
+                    True,
+                )
+            )
+        for branch in scope.branches:
+            claims.append(
+                Claim(
+                    branch.start,
+                    branch.end,
+                    branch.background,
+                    branch.background_span_id,
+                    Source.DERIVED,
+                    index,
+                    branch.index,
+                    True,
+                )
+            )
+        for node in scope.stages:
+            stage = OWNERS.get(node.facts.stage or "")
+            if stage is not None:
+                claims.append(Claim(node.start, node.end, stage, node.span.span_id, Source.CLIENT, index))
+    return claims
+
+
+def _source(call: CallDraft, owner: Owner) -> Source:
+    return Source.UNKNOWN if owner is Outside.MODEL_UNSPLIT else call.source
+
+
+def _parsing(scope: Scope, number: int, call: CallDraft) -> Claim | None:
+    """From the end of a call to the first of the tools it asked for, unless another call comes between.
+
+    call     |=======|
+    parsing          |pppp|
+    tools                 |-----|   |---|      the later gap is orchestration
+    """
+    starts = [tool.start for tool in call.tools if tool.scope is scope and not tool.prefetched]
+    if not starts or min(starts) <= call.end:
+        return None
+    until = min(starts)
+    if number + 1 < len(scope.calls):
+        until = min(until, max(scope.calls[number + 1].start, call.end))
+    return Claim(call.end, until, Stage.TOOL_PARSING, call.span_id, Source.CLIENT, scope.index)

@@ -1,0 +1,88 @@
+"""Spans in, runs out: the one entry to the latency model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ingest.semconv import read_facts
+from ingest.spans import Span
+from ingest.stages.calls import find_calls
+from ingest.stages.claims import build_claims
+from ingest.stages.drafts import Scope
+from ingest.stages.model import Decomposition, Run
+from ingest.stages.rounds import give_up, settle_rounds
+from ingest.stages.run import build_run
+from ingest.stages.runs import RunRoot, find_runs
+from ingest.stages.scopes import build_scopes, holders
+from ingest.stages.split import split_call
+from ingest.stages.sweep import sweep
+from ingest.stages.tools import asked_names, find_tools, promote
+from ingest.stages.tree import Node, build_tree, walk
+
+
+def decompose(spans: Sequence[Span], engine_spans: Sequence[Span] = ()) -> Decomposition:
+    """All runs of one trace. The order of ``spans`` does not matter, but for two with one id: the later wins.
+
+    ``engine_spans`` are engines' spans from other traces, of requests that came without trace context: they
+    join a call by its response id and are no part of this trace.
+    """
+    tree = build_tree(spans)
+    foreign = _by_response(engine_spans)
+    runs = tuple(_run(root, foreign) for root in find_runs(tree))
+    return Decomposition(
+        runs=runs, spans=len(tree.order), duplicate_spans=tree.duplicates, warnings=tuple(tree.oddities)
+    )
+
+
+def _by_response(spans: Sequence[Span]) -> dict[str, list[Node]]:
+    found: dict[str, list[Node]] = {}
+    for span in sorted(spans, key=lambda span: span.span_id):
+        node = Node(span, read_facts(span))
+        if node.facts.engine is not None and node.facts.response_id is not None:
+            found.setdefault(node.facts.response_id, []).append(node)
+    return found
+
+
+def _run(root: RunRoot, foreign: dict[str, list[Node]]) -> Run:
+    # 1. What the spans are: calls, tools, scopes.
+    order = walk([root.node])
+    asked = asked_names(order)
+    promote(order, asked)
+    calls = find_calls(order)
+    holding = holders(order, calls)
+    tools = find_tools(order, asked, holding)
+    # 2. When each call began, spoke and ended; who asked for which tool.
+    for call in calls:
+        if not call.engines:
+            call.engines = foreign.get(call.told.response_id or "", [])
+        split_call(call)
+    scopes = build_scopes(order, calls, tools, holding)
+    settle_rounds(scopes)
+    # 3. Who owns each nanosecond.
+    start, end = _window(root, scopes)
+    if not root.virtual:
+        _give_up(scopes, end)
+    phases = sweep(build_claims(scopes), scopes, start, end)
+    return build_run(root, order, scopes, phases, end)
+
+
+def _window(root: RunRoot, scopes: list[Scope]) -> tuple[int, int]:
+    """The run's wall: its root's time, and on to the end of the last call where the root closed too early.
+
+    root   |------------|
+    calls     |---|  |------|        the wall extends to here
+    tool          |-------------|    abandoned: not to here
+    """
+    node = root.node
+    ends = [call.end for scope in scopes if scope.level == 0 for call in scope.calls]
+    if not root.virtual:
+        return node.start, max([node.end, *ends])
+    ends += [tool.until for scope in scopes if scope.level == 0 for tool in scope.tools]
+    return node.start, max([node.start, *ends]) if ends else node.end
+
+
+def _give_up(scopes: list[Scope], end: int) -> None:
+    """Tools that run on after the run has ended were not waited for."""
+    for tool in (tool for scope in scopes if scope.level == 0 for tool in scope.tools):
+        if tool.until > end:
+            give_up(tool, max(end, tool.start), "the run had ended")

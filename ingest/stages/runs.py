@@ -1,0 +1,176 @@
+"""Which spans of a trace are runs (DESIGN §1 "Run").
+
+A run is the topmost agent span. Where a tree has none, it is the tree itself if it holds model or tool
+calls. While a root is still to come, the orphans of a trace are one run under the parent they name.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+
+from ingest.semconv import Facts, Kind
+from ingest.spans import KIND_CONSUMER, KIND_INTERNAL, KIND_SERVER, Span
+from ingest.stages.tree import Node, Tree, walk
+
+CALL, TOOL, AGENT = 1, 2, 4
+# How many of the runs that started before an orphan are asked whether it is theirs.
+LOOK_BACK = 16
+REMOTE_KNOWN, REMOTE = 0x100, 0x200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRoot:
+    """``ended`` is False while the real root may still come; a ``virtual`` node only stands for it."""
+
+    node: Node
+    ended: bool
+    virtual: bool = False
+
+
+def find_runs(tree: Tree) -> list[RunRoot]:
+    holds = _holdings(tree.order)
+    has_agent = any(bits & AGENT for bits in (holds[top] for top in tree.tops))
+    roots: list[RunRoot] = []
+    orphans: list[Node] = []
+    for top in tree.tops:
+        if top.missing_parent is None:
+            roots.extend(RunRoot(node=node, ended=True) for node in _runs_of(top, holds, has_agent))
+        else:
+            orphans.append(top)
+    orphans = _adopt(orphans, roots, holds)
+    roots.extend(_runs_of_orphans(orphans, holds, has_agent))
+    roots.sort(key=lambda root: root.node.key())
+    return roots
+
+
+def _holdings(order: list[Node]) -> dict[Node, int]:
+    """What each subtree holds, itself included."""
+    holds: dict[Node, int] = dict.fromkeys(order, 0)
+    for node in reversed(order):
+        kind, bits = node.kind, holds[node]
+        if kind is Kind.CALL or kind is Kind.ENGINE:
+            bits |= CALL
+        elif kind is Kind.TOOL and node.facts.mcp_side != "server":
+            bits |= TOOL
+        elif kind is Kind.AGENT:
+            bits |= AGENT
+        holds[node] = bits
+        if node.parent is not None and bits:
+            holds[node.parent] |= bits
+    return holds
+
+
+def _runs_of(top: Node, holds: dict[Node, int], has_agent: bool) -> list[Node]:
+    """The runs in a tree whose top has come."""
+    agents, strays, chains = _topmost(top, holds)
+    if agents:
+        return agents + [stray for stray in strays if stray.kind is Kind.CALL]
+    if not holds[top] & (CALL | TOOL):
+        return []
+    if not has_agent and len(chains) == 1 and not strays:
+        return chains
+    return [top]
+
+
+def _topmost(top: Node, holds: dict[Node, int]) -> tuple[list[Node], list[Node], list[Node]]:
+    """Topmost agents, model and tool calls outside of them, and topmost chains that hold such calls."""
+    agents: list[Node] = []
+    strays: list[Node] = []
+    chains: list[Node] = []
+    waiting = [(top, False)]
+    while waiting:
+        node, in_chain = waiting.pop()
+        kind = node.kind
+        if kind is Kind.AGENT or (kind is Kind.WORKFLOW and holds[node]):
+            agents.append(node)
+            continue
+        if kind is Kind.CALL or kind is Kind.ENGINE or kind is Kind.TOOL:
+            if not in_chain and holds[node]:
+                strays.append(node)
+            continue
+        if kind is Kind.CHAIN and not in_chain and holds[node]:
+            chains.append(node)
+            in_chain = True
+        waiting.extend((child, in_chain) for child in node.children)
+    return sorted(agents, key=Node.key), sorted(strays, key=Node.key), chains
+
+
+def _adopt(orphans: list[Node], roots: list[RunRoot], holds: dict[Node, int]) -> list[Node]:
+    """Give orphans to the run of the same trace in whose window they start: a span between them was lost."""
+    left = []
+    roots = sorted(roots, key=lambda root: root.node.key())
+    starts = [root.node.start for root in roots]
+    for orphan in orphans:
+        before = bisect_right(starts, orphan.start)
+        recent = roots[max(0, before - LOOK_BACK) : before]
+        homes = [root.node for root in recent if orphan.start <= root.node.end]
+        if not homes:
+            left.append(orphan)
+            continue
+        home = max(homes, key=Node.key)
+        orphan.parent = home
+        home.children.append(orphan)
+        if holds[orphan]:
+            orphan.warn(
+                "orphan_adopted", f"its parent {orphan.missing_parent} never came; taken into the run by time"
+            )
+    if len(left) < len(orphans):
+        for root in roots:
+            root.node.children.sort(key=Node.key)
+    return left
+
+
+def _runs_of_orphans(orphans: list[Node], holds: dict[Node, int], has_agent: bool) -> list[RunRoot]:
+    pieces = [orphan for orphan in orphans if holds[orphan]]
+    if not pieces:
+        return []
+    agents: list[RunRoot] = []
+    loose = False
+    for piece in pieces:
+        found, strays, chains = _topmost(piece, holds)
+        loose = loose or bool(strays) or not found
+        agents.extend(RunRoot(node=node, ended=_is_remote(piece)) for node in found)
+        if not has_agent and len(pieces) == 1 and chains == [piece] and _is_remote(piece):
+            return [RunRoot(node=piece, ended=True)]
+    if agents and not loose:
+        return agents
+    return [_stand_in(pieces)]
+
+
+def _is_remote(top: Node) -> bool:
+    """Whether the missing parent belongs to another process, so that this one's own root has come."""
+    flags = top.span.flags
+    if flags & REMOTE_KNOWN:
+        return bool(flags & REMOTE)
+    return top.span.kind in (KIND_SERVER, KIND_CONSUMER) and top.kind is not Kind.ENGINE
+
+
+def _stand_in(pieces: list[Node]) -> RunRoot:
+    """A node for the root that has not come.
+
+    parent  ? - - - - - - - - - - - - - - ?      named by its children, not here yet
+    pieces     |--call--|  |--tool--|
+    """
+    first = min(pieces, key=Node.key)
+    missing = {piece.missing_parent for piece in pieces}
+    root_id = next(iter(missing)) if len(missing) == 1 else None
+    span = Span(
+        trace_id=first.span.trace_id,
+        span_id=root_id or first.span.span_id,
+        parent_span_id=None,
+        name=first.span.name,
+        kind=KIND_INTERNAL,
+        start_unix_ns=first.start,
+        end_unix_ns=max(first.start, *(_last_end(piece) for piece in pieces)),
+        resource=first.span.resource,
+    )
+    node = Node(span, Facts(agent=first.facts.agent))
+    node.children = sorted(pieces, key=Node.key)
+    for piece in pieces:
+        piece.parent = node
+    return RunRoot(node=node, ended=False, virtual=True)
+
+
+def _last_end(piece: Node) -> int:
+    return max(node.end for node in walk([piece]))

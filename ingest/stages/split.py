@@ -1,0 +1,63 @@
+"""Splitting one call's time into queue, prefill, decode and transport, by the best source that knows.
+
+The order is the model's (DESIGN §1 "Where facts come from"): the engine, the client, arithmetic on either,
+an estimate, nobody. Estimates have their place here: between the client's claims and `_leave_unsplit`, a
+pure `estimate(call, basis)` may set the first token of a call that nobody knows it of.
+"""
+
+from __future__ import annotations
+
+from ingest.semconv import Kind
+from ingest.stages.drafts import CallDraft, Part
+from ingest.stages.engine_times import engine_times, lay_engine_times
+from ingest.stages.first_token import settle_first_token
+from ingest.stages.model import Outside, Source, Stage
+
+
+def split_call(call: CallDraft) -> None:
+    """Settle window, first token, source and parts of a call. Its stages are named later, by its scope."""
+    settle_first_token(call)
+    _count_attempts(call)
+    times = engine_times(call)
+    if times is not None:
+        lay_engine_times(call, times)
+    elif call.first_token is not None:
+        call.parts = [
+            Part(start=call.start, end=call.first_token, owner=Stage.PREFILL),
+            Part(start=call.first_token, end=call.end, owner=Stage.DECODE),
+        ]
+        call.prefill_ns, call.decode_ns = call.first_token - call.start, call.end - call.first_token
+    else:
+        _leave_unsplit(call)
+
+
+def _leave_unsplit(call: CallDraft) -> None:
+    call.source = Source.UNKNOWN
+    call.parts = [Part(start=call.start, end=call.end, owner=Outside.MODEL_UNSPLIT)]
+
+
+def _count_attempts(call: CallDraft) -> None:
+    call.https.sort(key=lambda node: node.key())
+    if len(call.https) > 1 and call.nodes[0].kind is Kind.CALL:
+        call.failed_attempts = max(call.failed_attempts, len(call.https) - 1)
+        call.timed_by.warn(
+            "retries_inside", f"{len(call.https)} requests inside one model span: its time holds retries"
+        )
+
+
+def cut_call(call: CallDraft, at: int) -> None:
+    """End a call at the start of a tool it asked for, its output being complete.
+
+    call  |= prefill =|== decode ==|..............|   its span stays open until the tools have run
+    tool                           |-- tool --|
+    """
+    if not call.start < at < call.end:
+        return
+    call.end = at
+    call.parts = [
+        Part(start=part.start, end=min(part.end, at), owner=part.owner)
+        for part in call.parts
+        if part.start < at
+    ]
+    if call.decode_ns is not None and call.source is not Source.ENGINE:
+        call.decode_ns = sum(part.end - part.start for part in call.parts if part.owner is Stage.DECODE)

@@ -1,0 +1,110 @@
+"""The sweep: every elementary interval of a run goes to exactly one owner. Exact by construction.
+
+Claims are walked once in order of time. In each scope the claim that started last owns the instant; where
+that claim has a scope within, the question is asked there again. Among tools and branches side by side the
+last to finish owns: that is the one its user waited for.
+
+run      |--------------------------------------|
+decode       |=============|
+tool              |-----------------|              started last: owns from its start on
+sub-agent                 |....|                    its calls own their instants, the rest stays tool
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from itertools import pairwise
+
+from ingest.stages.claims import RANK, Claim
+from ingest.stages.drafts import Scope
+from ingest.stages.model import Owner, Phase, Source
+
+_Owned = tuple[Owner, str | None, Source]
+_Entry = tuple[int, int, int]  # (what the heap sorts by, a tie-break, the claim's number)
+
+
+class _Open:
+    """The claims open in one scope. Heaps with lazy deletion: an ended claim leaves when it is on top."""
+
+    __slots__ = ("branches", "by_end", "plain")
+
+    def __init__(self) -> None:
+        self.plain: list[_Entry] = []  # by start, the latest first
+        self.branches: list[_Entry] = []  # by start, the latest first
+        self.by_end: list[_Entry] = []  # branches by end, the last first
+
+    def add(self, claim: Claim, number: int) -> None:
+        entry = (-claim.start, RANK[claim.owner], number)
+        if claim.branch:
+            heappush(self.branches, entry)
+            heappush(self.by_end, (-claim.end, -claim.start, number))
+        else:
+            heappush(self.plain, entry)
+
+    def winner(self, claims: list[Claim], at: int) -> Claim | None:
+        plain, branches = self.plain, self.branches
+        while plain and claims[plain[0][2]].end <= at:
+            heappop(plain)
+        while branches and claims[branches[0][2]].end <= at:
+            heappop(branches)
+        if branches and (not plain or branches[0][:2] <= plain[0][:2]):
+            by_end = self.by_end
+            while claims[by_end[0][2]].end <= at:
+                heappop(by_end)
+            return claims[by_end[0][2]]
+        return claims[plain[0][2]] if plain else None
+
+
+def sweep(claims: list[Claim], scopes: list[Scope], start: int, end: int) -> list[Phase]:
+    """Phases that tile [start, end) without a gap, neighbours of one owner joined."""
+    clipped = [
+        claim if claim.start >= start and claim.end <= end else _clip(claim, start, end)
+        for claim in claims
+        if claim.start < end and claim.end > start and claim.start < claim.end
+    ]
+    clipped.sort(key=_order)
+    opened = [_Open() for _ in scopes]
+    bounds = sorted({start, end, *(claim.start for claim in clipped), *(claim.end for claim in clipped)})
+    phases: list[Phase] = []
+    owned: _Owned | None = None
+    since = start
+    upcoming = 0
+    for at, _ in pairwise(bounds):
+        while upcoming < len(clipped) and clipped[upcoming].start == at:
+            opened[clipped[upcoming].scope].add(clipped[upcoming], upcoming)
+            upcoming += 1
+        now = _owner(opened, clipped, scopes, at)
+        if now != owned:
+            if owned is not None:
+                phases.append(_phase(since, at, owned))
+            owned, since = now, at
+    if owned is not None:
+        phases.append(_phase(since, end, owned))
+    return phases
+
+
+def _phase(since: int, until: int, owned: _Owned) -> Phase:
+    owner, span_id, source = owned
+    return Phase(start_unix_ns=since, end_unix_ns=until, owner=owner, span_id=span_id, source=source)
+
+
+def _clip(claim: Claim, start: int, end: int) -> Claim:
+    return claim._replace(start=max(claim.start, start), end=min(claim.end, end))
+
+
+def _order(claim: Claim) -> tuple[int, int, int, str]:
+    return (claim.start, RANK[claim.owner], -claim.end, claim.span_id or "")
+
+
+def _owner(opened: list[_Open], claims: list[Claim], scopes: list[Scope], at: int) -> _Owned:
+    """Ask the run's scope, then scopes within, until a claim without a scope of its own or nobody answers."""
+    index = 0
+    while True:
+        claim = opened[index].winner(claims, at)
+        if claim is None:
+            scope = scopes[index]
+            source = Source.CLIENT if scope.background_span_id is not None else Source.DERIVED
+            return scope.background, scope.background_span_id, source
+        if claim.inner is None:
+            return claim.owner, claim.span_id, claim.source
+        index = claim.inner

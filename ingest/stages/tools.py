@@ -1,0 +1,116 @@
+"""Which spans are one tool call: MCP chains, functions within tools, agents as tools, unkinded spans."""
+
+from __future__ import annotations
+
+from ingest.semconv import Kind
+from ingest.stages.drafts import ToolDraft
+from ingest.stages.tree import Node
+
+_BARRIERS = frozenset({Kind.AGENT, Kind.CALL})
+_PSEUDO = frozenset({"final_answer", "finish", "(merged)", "handoff"})
+_PSEUDO_STARTS = ("handoff to ", "transfer_to_", "handoff_to_")
+
+
+def asked_names(order: list[Node]) -> set[str]:
+    """The names of all tools that the calls under a root ask for."""
+    return {asked.name for node in order if node.facts.asked for asked in node.facts.asked if asked.name}
+
+
+def promote(order: list[Node], asked: set[str]) -> None:
+    """Make tools of spans that bear the name of a tool that was asked for: unkinded ones and agents."""
+    if not asked:
+        return
+    for node in order[1:]:
+        names = _names(node)
+        if node.kind is Kind.OTHER:
+            if names[0] in asked:
+                node.kind = Kind.TOOL
+        elif node.kind is Kind.AGENT and not _is_under_tool(node) and any(name in asked for name in names):
+            node.kind = Kind.TOOL
+
+
+def _is_under_tool(node: Node) -> bool:
+    return node.parent is not None and node.parent.kind is Kind.TOOL
+
+
+def _names(node: Node) -> list[str]:
+    """What an agent or a function may be called by; frameworks append the method to an agent's name."""
+    name = node.span.name
+    found = [name]
+    if node.kind is Kind.AGENT:
+        found += [name.rsplit(".", 1)[0], node.facts.agent or name]
+    return found
+
+
+def name_of(node: Node, asked: set[str]) -> str:
+    if node.facts.tool is not None:
+        return node.facts.tool
+    names = _names(node)
+    if node.facts.kind is Kind.AGENT:
+        names += [node.span.name.rsplit(".", 1)[0], node.facts.agent or node.span.name]
+    return next((name for name in names if name in asked), names[0])
+
+
+def is_pseudo(name: str) -> bool:
+    """Whether a tool does no work: a hand-off or a final answer, by the name that frameworks give it."""
+    lowered = name.lower()
+    return lowered in _PSEUDO or lowered.startswith(_PSEUDO_STARTS)
+
+
+def find_tools(order: list[Node], asked: set[str], scoping: set[Node]) -> list[ToolDraft]:
+    """The tools under one root. ``scoping`` are the nodes that hold agents or model calls.
+
+    execute_tool  |------------------------------|
+    MCP client       |-------------------------|
+    MCP server            |---------------|          one tool; its transport is what is around the server
+    """
+    over = _tools_above(order)
+    for node in order:
+        above = over[node]
+        if node.kind is Kind.TOOL and above is not None and _only_wraps(above, node, asked):
+            above.kind = Kind.CHAIN
+    found: dict[Node, ToolDraft] = {}
+    for node in order:
+        if node.kind is not Kind.TOOL:
+            continue
+        name = name_of(node, asked)
+        above = over[node]
+        outer = found.get(above) if above is not None else None
+        if outer is not None and (_is_same(outer, node, name) or outer.nodes[0] not in scoping):
+            outer.nodes.append(node)
+            found[node] = outer
+        else:
+            found[node] = ToolDraft(nodes=[node], name=name, start=node.start, end=node.end)
+    return list({id(tool): tool for tool in found.values()}.values())
+
+
+def _tools_above(order: list[Node]) -> dict[Node, Node | None]:
+    over: dict[Node, Node | None] = {}
+    for node in order:
+        parent = node.parent
+        if parent is None or parent.kind in _BARRIERS:
+            over[node] = None
+        else:
+            over[node] = parent if parent.kind is Kind.TOOL else over.get(parent)
+    return over
+
+
+def _only_wraps(above: Node, node: Node, asked: set[str]) -> bool:
+    """A tool span that nobody asked for around tools that were asked for."""
+    return (
+        name_of(node, asked) in asked and name_of(above, asked) not in asked and above.facts.mcp_side is None
+    )
+
+
+def _is_same(outer: ToolDraft, node: Node, name: str) -> bool:
+    return outer.name == name or node.facts.mcp_side is not None or outer.nodes[-1].facts.mcp_side is not None
+
+
+def transport_ns(tool: ToolDraft) -> int | None:
+    """Of an MCP call: the outermost MCP client's time less the server's. Durations only."""
+    clients = [node for node in tool.nodes if node.facts.mcp_side == "client"]
+    servers = [node for node in tool.nodes if node.facts.mcp_side == "server"]
+    if not servers:
+        return None
+    outer, inner = (clients or tool.nodes)[0], servers[-1]
+    return max(0, (outer.end - outer.start) - (inner.end - inner.start))

@@ -1,0 +1,204 @@
+"""Durable storage of what was received. A reply waits for its commit; concurrent requests share one.
+
+In one transaction: traces are given their day, chunks are inserted (a retry's identical chunk is not), and
+their traces are marked dirty. The mark is the truth that work is owed; waking a worker is only a courtesy.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+import logging
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import psycopg
+import zstandard
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
+
+from ingest.otlp.errors import BadData, Overloaded, StoreUnavailable
+from ingest.otlp.split import Remainder, TracePart, digest
+
+log = logging.getLogger(__name__)
+
+COMPRESSION_LEVEL = 3
+COMMIT_BYTES = 8 << 20  # what one transaction may hold, uncompressed
+WRITERS = 2
+
+PLACE_TRACES = """
+    INSERT INTO ingest_trace (trace_id, project_id, day)
+    SELECT DISTINCT trace_id, project_id, %(day)s::date
+    FROM unnest(%(trace_ids)s::bytea[], %(project_ids)s::int[]) AS new (trace_id, project_id)
+    ORDER BY trace_id, project_id
+    ON CONFLICT DO NOTHING
+"""
+INSERT_CHUNKS = """
+    INSERT INTO ingest_chunk (day, project_id, trace_id, digest, signal, received_unix_ns, items, body)
+    SELECT trace.day, new.project_id, new.trace_id, new.digest, new.signal, %(now_ns)s, new.items, new.body
+    FROM unnest(%(trace_ids)s::bytea[], %(project_ids)s::int[], %(digests)s::bigint[], %(signals)s::smallint[],
+                %(items)s::int[], %(bodies)s::bytea[]) AS new (trace_id, project_id, digest, signal, items, body)
+    JOIN ingest_trace AS trace USING (trace_id, project_id)
+    ON CONFLICT DO NOTHING
+"""
+MARK_DIRTY = """
+    INSERT INTO ingest_dirty_trace AS dirty (trace_id, project_id, day, generation, received_unix_ns,
+                                             due_unix_ns, claimed_until_unix_ns, tries, error)
+    SELECT DISTINCT trace_id, project_id, trace.day, 1, %(now_ns)s, %(now_ns)s, 0, 0, ''
+    FROM unnest(%(trace_ids)s::bytea[], %(project_ids)s::int[]) AS new (trace_id, project_id)
+    JOIN ingest_trace AS trace USING (trace_id, project_id)
+    ORDER BY trace_id, project_id
+    ON CONFLICT (trace_id, project_id) DO UPDATE
+    SET generation = dirty.generation + 1, received_unix_ns = excluded.received_unix_ns,
+        due_unix_ns = least(dirty.due_unix_ns, excluded.due_unix_ns), tries = 0, error = ''
+"""
+INSERT_BODY = """
+    INSERT INTO ingest_body (day, project_id, signal, digest, received_unix_ns, items, body)
+    VALUES (%s, %s, %s, %s, %s, %s, %s) ON CONFLICT DO NOTHING
+"""
+
+
+@dataclass(slots=True)
+class Batch:
+    """What one request brings, compressed, and the promise that its sender waits for."""
+
+    project_id: int
+    parts: Sequence[TracePart]
+    rest: Remainder | None
+    bodies: list[bytes] = field(default_factory=list)
+    rest_body: bytes = b""
+    size_bytes: int = 0
+    stored: asyncio.Future[None] | None = None
+
+
+class Store:
+    """Takes batches, keeps them in memory only until they are committed, and refuses more than it may hold.
+
+    ``woken`` is called after each commit that left traces to decompose. It must return at once.
+    """
+
+    def __init__(self, database_url: str, pending_limit_bytes: int, woken: Callable[[], None]) -> None:
+        self.pool = AsyncConnectionPool(
+            database_url, min_size=1, max_size=WRITERS, open=False, timeout=5, reconnect_timeout=30,
+            kwargs={"application_name": "sixstage-store", "prepare_threshold": 1},
+        )  # fmt: skip
+        self.pending_limit_bytes = pending_limit_bytes
+        self.woken = woken
+        self.pending_bytes = 0
+        self._queue: asyncio.Queue[Batch] = asyncio.Queue()
+        self._writers: list[asyncio.Task[None]] = []
+
+    async def __aenter__(self) -> Store:
+        await self.pool.open(wait=False)
+        self._writers = [asyncio.create_task(self._write_forever()) for _ in range(WRITERS)]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._queue.join()
+        for writer in self._writers:
+            writer.cancel()
+        await asyncio.gather(*self._writers, return_exceptions=True)
+        await self.pool.close()
+
+    async def keep(self, project_id: int, parts: Sequence[TracePart], rest: Remainder | None) -> None:
+        """Returns once everything is committed.
+
+        Raises Overloaded, StoreUnavailable (both to be retried by the client) or BadData.
+        """
+        if not parts and rest is None:
+            return
+        size = sum(len(part.content) for part in parts) + (len(rest.content) if rest else 0)
+        if self.pending_bytes and self.pending_bytes + size > self.pending_limit_bytes:
+            raise Overloaded(f"{self.pending_bytes >> 20} MiB wait to be stored; send again in a second")
+        self.pending_bytes += size
+        try:
+            compress = zstandard.ZstdCompressor(COMPRESSION_LEVEL).compress
+            batch = Batch(
+                project_id, parts, rest, [compress(part.content) for part in parts],
+                compress(rest.content) if rest else b"", size, asyncio.get_running_loop().create_future(),
+            )  # fmt: skip
+            self._queue.put_nowait(batch)
+            await asyncio.shield(batch.stored)
+        finally:
+            self.pending_bytes -= size
+
+    async def _write_forever(self) -> None:
+        while True:
+            batches = [await self._queue.get()]
+            size = batches[0].size_bytes
+            while size < COMMIT_BYTES and not self._queue.empty():
+                batches.append(self._queue.get_nowait())
+                size += batches[-1].size_bytes
+            try:
+                await self._commit(batches)
+            finally:
+                for _ in batches:
+                    self._queue.task_done()
+
+    async def _commit(self, batches: list[Batch]) -> None:
+        """One transaction for all; where the data itself is refused, one for each, so that only the bad one fails."""
+        try:
+            await self._write(batches)
+        except (psycopg.DataError, psycopg.IntegrityError, psycopg.ProgrammingError) as error:
+            if len(batches) == 1:
+                log.exception("a batch could not be stored")
+                _settle(batches, BadData(f"the store refuses this batch: {error}"))
+                return
+            for batch in batches:
+                await self._commit([batch])
+        except (psycopg.Error, PoolTimeout, OSError) as error:
+            log.warning("the database took nothing: %s", error)
+            _settle(batches, StoreUnavailable("the database is not reachable; send again in two seconds"))
+        except BaseException:
+            _settle(batches, StoreUnavailable("the receiver is stopping; send again in two seconds"))
+            raise
+        else:
+            _settle(batches, None)
+            if any(batch.parts for batch in batches):
+                self.woken()
+
+    async def _write(self, batches: list[Batch]) -> None:
+        now_ns = time.time_ns()
+        day = dt.datetime.fromtimestamp(now_ns / 1e9, dt.UTC).date()
+        columns = _columns(batches) | {"day": day, "now_ns": now_ns}
+        bodies = [
+            (day, b.project_id, b.rest.signal, digest(b.rest.content), now_ns, b.rest.items, b.rest_body)
+            for b in batches
+            if b.rest
+        ]
+        async with self.pool.connection() as connection, connection.pipeline(), connection.cursor() as cursor:
+            if columns["trace_ids"]:
+                await cursor.execute(PLACE_TRACES, columns)
+                await cursor.execute(INSERT_CHUNKS, columns)
+                await cursor.execute(MARK_DIRTY, columns)
+            if bodies:
+                await cursor.executemany(INSERT_BODY, bodies)
+
+
+def _columns(batches: list[Batch]) -> dict[str, object]:
+    """The batches' chunks as one array a column, in the order of trace ids so that writers never cross."""
+    rows = sorted(
+        (
+            (part, body, batch.project_id)
+            for batch in batches
+            for part, body in zip(batch.parts, batch.bodies, strict=True)
+        ),
+        key=lambda row: (row[0].trace_id, row[2]),
+    )
+    return {
+        "trace_ids": [part.trace_id for part, _, _ in rows],
+        "project_ids": [project_id for _, _, project_id in rows],
+        "digests": [digest(part.content) for part, _, _ in rows],
+        "signals": [int(part.signal) for part, _, _ in rows],
+        "items": [part.items for part, _, _ in rows],
+        "bodies": [body for _, body, _ in rows],
+    }
+
+
+def _settle(batches: list[Batch], error: Exception | None) -> None:
+    for batch in batches:
+        if batch.stored is not None and not batch.stored.done():
+            if error is None:
+                batch.stored.set_result(None)
+            else:
+                batch.stored.set_exception(error)

@@ -1,0 +1,41 @@
+"""Celery's side of the path. A task carries no data: it says that there is work, and the rows say which."""
+
+from __future__ import annotations
+
+import time
+
+from celery import shared_task
+from django.conf import settings
+
+from ingest import live
+from ingest.decomposing import CLAIM_TRACES, decompose_dirty
+from ingest.partitions import drop_expired, ensure_partitions
+
+PASS_S = 5.0  # then the worker looks at its queue again
+
+
+@shared_task(name="ingest.decompose_traces")
+def decompose_traces() -> None:
+    """Decompose what is due, pass by pass, until nothing is left or the time is up."""
+    until = time.monotonic() + PASS_S
+    while time.monotonic() < until:
+        done = decompose_dirty(time.time_ns(), settings.SIXSTAGE_TRACE_IDLE_S * 10**9)
+        live.announce(done.runs)
+        if done.traces < CLAIM_TRACES:
+            return
+    decompose_traces.apply_async(expires=30)
+
+
+@shared_task(name="ingest.sweep")
+def sweep() -> None:
+    """Say that a worker lives, and find what no wake-up told of."""
+    live.beat()
+    decompose_traces()
+
+
+@shared_task(name="ingest.keep_partitions")
+def keep_partitions() -> None:
+    """Make the next days' partitions and drop expired ones."""
+    now_ns = time.time_ns()
+    ensure_partitions(now_ns)
+    drop_expired(now_ns, settings.SIXSTAGE_RETENTION_DAYS)

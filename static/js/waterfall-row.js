@@ -1,0 +1,80 @@
+/* One row of the waterfall as nodes. Names are text, never markup. */
+import { durationNodes } from "sixstage/figures.js";
+import { LABELS, cssName } from "sixstage/stages.js";
+
+const KINDS = { agent: ["A", "agent"], call: ["M", "model call"], tool: ["T", "tool"], span: ["·", "span"] };
+const DEEPEST = 10; // deeper rows are not indented further, or their names would have no room
+
+function node(tag, className, ...children) {
+  const made = document.createElement(tag);
+  if (className) made.className = className;
+  made.append(...children);
+  return made;
+}
+
+export function drawRow(row, { view, selected, folded, narrow, number }) {
+  const line = node("div", "wf-row", nameCell(row, folded), lane(row, view, narrow));
+  line.id = `span-${row.id}`;
+  line.dataset.id = row.id;
+  line.setAttribute("role", "row");
+  line.setAttribute("aria-level", row.depth + 1);
+  line.setAttribute("aria-rowindex", number);
+  line.setAttribute("aria-selected", selected);
+  if (row.parent) line.setAttribute("aria-expanded", !folded);
+  return line;
+}
+
+function nameCell(row, folded) {
+  const [letter, kind] = KINDS[row.kind];
+  const twist = node("span", `twist${folded ? " is-folded" : ""}`);
+  if (!row.parent) twist.style.visibility = "hidden";
+  const mark = node("span", "kind", letter);
+  mark.title = kind;
+  const name = node(row.kind === "agent" ? "b" : "span", "clip", row.name);
+  name.title = row.span_name && row.span_name !== row.name ? `${row.name} (${row.span_name})` : row.name;
+  const cell = node("div", "wf-name", twist, mark, name);
+  if (row.failed) cell.append(Object.assign(node("span", "st bad", node("span", "sr", "failed")), { title: "failed" }));
+  if (row.round) cell.append(node("span", "round", row.round));
+  cell.style.setProperty("--depth", Math.min(row.depth, DEEPEST));
+  cell.setAttribute("role", "gridcell");
+  return cell;
+}
+
+function lane(row, view, narrow) {
+  const cell = node("div", "wf-lane");
+  cell.setAttribute("role", "gridcell");
+  for (const [owner, from, to] of row.gaps ?? []) {
+    add(cell, view, from, to, `blk gap sg-${cssName(owner)}`);
+    const at = view.at(from);
+    if (!narrow && at > 12 && at < 104 && to - from > view.length * 2e-4) cell.append(label(at, "gap-label", `${LABELS[owner].toLowerCase()} `, ...durationNodes(to - from)));
+  }
+  if (!row.blocks.length) add(cell, view, row.from, row.to, "blk agent");
+  for (const [owner, from, to, estimated, aside] of row.blocks) {
+    const failed = row.failed && row.kind === "tool";
+    add(cell, view, from, to, `blk ${failed ? "failed" : `sg-${cssName(owner)}`}${estimated ? " is-estimated" : ""}${aside ? " aside" : ""}`);
+  }
+  const first = row.first == null ? -1 : view.at(row.first);
+  if (first >= 0 && first <= 100) cell.append(Object.assign(node("i", "first"), { style: `left:${first}%`, title: "first output token" }));
+  const end = view.at(row.to);
+  if (end >= 0 && view.at(row.from) <= 100) {
+    const words = row.note ? [node("span", "mute", ` ${row.note}`)] : [];
+    cell.append(label(Math.min(end, 100), row.failed ? "bad" : "", ...durationNodes(row.to - row.from), ...words));
+  }
+  return cell;
+}
+
+const label = (at, className, ...children) => {
+  const made = node("span", `blk-label ${className}`, ...children);
+  made.style.left = `${at}%`;
+  return made;
+};
+
+function add(cell, view, from, to, className) {
+  const left = view.at(from), right = view.at(to);
+  if (right < 0 || left > 100) return;
+  const block = node("i", className);
+  const begin = Math.max(left, -.2), end = Math.min(right, 100.2);
+  block.style.left = `${begin}%`;
+  block.style.width = `${end - begin}%`;
+  cell.append(block);
+}

@@ -91,9 +91,7 @@ class Agent:
             },
         )
 
-    async def _rounds(
-        self, run: Run, messages: list[Message], on_text: Callable[[str], None] | None
-    ) -> Result:
+    async def _rounds(self, run: Run, messages: list[Message], on_text: Callable[[str], None] | None) -> Result:
         system = [{"role": "system", "content": self.instructions}] if self.instructions else []
         definitions = [tool.definition for tool in self.tools]
         answers: list[Answer] = []

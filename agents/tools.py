@@ -65,9 +65,7 @@ class Tool:
         for name, value in values.items():
             if not _fits(value, properties[name]):
                 wanted = json.dumps(properties[name])
-                raise MalformedArgumentsError(
-                    f"{self.name}: {name} is {json.dumps(value)}, expected {wanted}"
-                )
+                raise MalformedArgumentsError(f"{self.name}: {name} is {json.dumps(value)}, expected {wanted}")
         return values
 
     async def run(self, arguments: Mapping[str, Any]) -> str:

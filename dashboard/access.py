@@ -70,12 +70,12 @@ def resolve(
         return _by_token(credential.strip(), wanted_slug)
     if settings.SIXSTAGE_OPEN:
         projects = tuple(Project.objects.order_by("pk"))
-        return _choose("local administrator", {project: Role.ADMIN for project in projects}, wanted_slug)
+        return _choose("local administrator", dict.fromkeys(projects, Role.ADMIN), wanted_slug)
     if user is None or not user.is_authenticated:
         raise AccessRefused(401, "sign in, or send a read token as 'Authorization: Bearer …'")
     if getattr(user, "is_superuser", False):
         return _choose(
-            str(user), {project: Role.ADMIN for project in Project.objects.order_by("pk")}, wanted_slug
+            str(user), dict.fromkeys(Project.objects.order_by("pk"), Role.ADMIN), wanted_slug
         )
     memberships = Membership.objects.filter(user=user).select_related("project").order_by("project_id")
     return _choose(str(user), {m.project: Role(m.role) for m in memberships}, wanted_slug)

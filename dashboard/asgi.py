@@ -44,6 +44,7 @@ class Application:
                     await send({"type": "lifespan.startup.complete"})
                 else:
                     break
+        self.receiver = None
         await send({"type": "lifespan.shutdown.complete"})
 
     async def route(self, scope: Scope, receive: Receive, send: Send) -> None:

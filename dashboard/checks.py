@@ -23,7 +23,7 @@ def problems_of(config: Config) -> list[CheckMessage]:
     found: list[CheckMessage] = []
     if len(config.secret_key) < SECRET_LEAST or len(set(config.secret_key)) < 5:
         found.append((Error if in_production else Warning)(
-            f"SIXSTAGE_SECRET_KEY is too weak to sign sessions: fewer than {SECRET_LEAST} characters, or hardly any different ones.",
+            f"SIXSTAGE_SECRET_KEY is weak: under {SECRET_LEAST} characters, or hardly any different ones.",
             hint="Make one with: python -c 'import secrets; print(secrets.token_urlsafe(50))'", id="dashboard.E001",
         ))  # fmt: skip
     if not in_production:

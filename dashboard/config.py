@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
+from urllib.parse import parse_qs, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -147,13 +148,19 @@ def read_config(values: Mapping[str, str] = os.environ) -> Config:
         mode=mode, data_dir=data_dir, host=host, port=port,
         otlp_http_port=env.port("OTLP_HTTP_PORT", 4318), otlp_grpc_port=env.port("OTLP_GRPC_PORT", 4317),
         database_url=database_url, redis_url=redis_url, secret_key=secret_key, public_url=public_url.rstrip("/"),
-        allowed_hosts=[*env.names("ALLOWED_HOSTS"), *local_names(host)] if mode == "embedded" else env.names("ALLOWED_HOSTS"),
+        allowed_hosts=env.names("ALLOWED_HOSTS") + (local_names(host) if mode == "embedded" else []),
         behind_proxy=env.flag("BEHIND_PROXY", False),
         trace_idle_s=env.integer("TRACE_IDLE_S", 30, 1, 86_400),
         body_limit_bytes=env.integer("BODY_LIMIT_MIB", 64, 1, 1024) << 20,
         retention_days=env.integer("RETENTION_DAYS", 30, 1, 3650),
         pending_limit_bytes=env.integer("PENDING_LIMIT_MIB", 64, 1, 4096) << 20,
     )  # fmt: skip
+
+
+def database_number(redis_url: str) -> str:
+    """The database that a Redis URL names, in its path or as ``db``; 0 where it names none."""
+    parts = urlsplit(redis_url)
+    return parse_qs(parts.query).get("db", [""])[0] or (parts.path.strip("/") if parts.scheme != "unix" else "") or "0"
 
 
 def local_names(host: str) -> list[str]:

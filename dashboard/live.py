@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 from typing import Any
 from urllib.parse import parse_qs
 
-from asgiref.sync import sync_to_async
+from channels.auth import get_user
+from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
+from django.db import DatabaseError
 
-from dashboard.access import AccessRefused, resolve
+from dashboard.access import Access, AccessRefused, resolve
 from ingest.live import group
 
 COALESCE_S = 0.5
 BEAT_S = 5.0
+BEATS_A_LOOK = 6  # a revoked token or a removed member listens for half a minute at most
 IDS_A_MESSAGE = 200
 
 
@@ -24,14 +28,8 @@ class LiveConsumer(AsyncWebsocketConsumer):
     group_name: str | None = None
 
     async def connect(self) -> None:
-        query = parse_qs(self.scope["query_string"].decode("latin-1"))
-        headers = dict(self.scope["headers"])
         try:
-            access = await sync_to_async(resolve)(
-                self.scope.get("user"),
-                headers.get(b"authorization", b"").decode("latin-1"),
-                query.get("project", [None])[0],
-            )
+            access = await self._access()
         except AccessRefused as refused:
             await self.close(code=4000 + refused.status, reason=refused.message[:120])
             return
@@ -44,6 +42,13 @@ class LiveConsumer(AsyncWebsocketConsumer):
         await self.accept()
         await self._say("hello")
         self.beating = asyncio.create_task(self._beat())
+
+    async def _access(self) -> Access:
+        """What this socket may see now. Raises AccessRefused."""
+        query = parse_qs(self.scope["query_string"].decode("latin-1"))
+        authorization = dict(self.scope["headers"]).get(b"authorization", b"").decode("latin-1")
+        user = await get_user(self.scope)
+        return await database_sync_to_async(resolve)(user, authorization, query.get("project", [None])[0])
 
     async def disconnect(self, code: int) -> None:
         if self.group_name is None:
@@ -70,9 +75,22 @@ class LiveConsumer(AsyncWebsocketConsumer):
         await self._say("runs", run_ids=run_ids, count=count)
 
     async def _beat(self) -> None:
-        while True:
+        """A sign of life; and from time to time a look whether the reader still may listen."""
+        for beat in itertools.count(1):
             await asyncio.sleep(BEAT_S)
+            if beat % BEATS_A_LOOK == 0 and (refused := await self._refused_by_now()):
+                await self.close(code=4000 + refused.status, reason=refused.message[:120])
+                return
             await self._say("beat")
+
+    async def _refused_by_now(self) -> AccessRefused | None:
+        try:
+            await self._access()
+        except AccessRefused as refused:
+            return refused
+        except DatabaseError:
+            return None  # the database is away; the next look will tell
+        return None
 
     async def _say(self, kind: str, **values: Any) -> None:
         await self.send(text_data=json.dumps({"kind": kind, **values}))

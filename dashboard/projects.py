@@ -66,7 +66,9 @@ def add_member(project: Project, username: str, role: str) -> Membership:
     wanted = _role(role)
     user = User.objects.filter(username=username.strip().replace("\x00", "")).first()
     if user is None:
-        raise ChangeRefused(f"There is no user {username.strip()[:60]!r}. Users are made with manage.py createsuperuser.")
+        raise ChangeRefused(
+            f"There is no user {username.strip()[:60]!r}. Users are made with manage.py createsuperuser."
+        )
     member, is_new = Membership.objects.get_or_create(project=project, user=user, defaults={"role": wanted})
     if not is_new:
         raise ChangeRefused(f"{user} is a member already, as {member.role}; change the role in the list.")

@@ -7,7 +7,7 @@ from pathlib import Path
 from csp.constants import NONCE, NONE, SELF
 from psycopg.conninfo import conninfo_to_dict
 
-from dashboard.config import read_config
+from dashboard.config import database_number, read_config
 
 CONFIG = read_config()
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -80,12 +80,14 @@ def _database(url: str) -> dict[str, object]:
     return database
 
 
-DATABASES = {"default": _database(CONFIG.database_url) | {"CONN_MAX_AGE": 600, "CONN_HEALTH_CHECKS": True}}
+# Under ASGI each request has a thread of its own, so a connection that outlived it would only be lost.
+DATABASES = {"default": _database(CONFIG.database_url) | {"CONN_MAX_AGE": 0}}
 
 CHANNEL_LAYERS = {
     "default": {
         "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
-        "CONFIG": {"hosts": [CONFIG.redis_url], "prefix": "sixstage"},
+        # Published messages know no database number, so instances that share a server need names of their own.
+        "CONFIG": {"hosts": [CONFIG.redis_url], "prefix": f"sixstage:{database_number(CONFIG.redis_url)}"},
     }
 }
 

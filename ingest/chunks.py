@@ -60,7 +60,12 @@ def _parent(parent_span_id: bytes, span_id: bytes) -> str | None:
 
 
 def attributes_of(pairs: Iterable[Any]) -> dict[str, AttributeValue]:
-    return {pair.key: value_of(pair.value) for pair in pairs}
+    found: dict[str, AttributeValue] = {}
+    for pair in pairs:
+        value = pair.value
+        # Most values are strings, and asking for one is half the price of asking which kind it is.
+        found[pair.key] = value.string_value or value_of(value)
+    return found
 
 
 def value_of(value: AnyValue) -> AttributeValue:

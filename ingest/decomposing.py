@@ -18,7 +18,6 @@ from django.db import connection, transaction
 from ingest.chunks import spans_of
 from ingest.models.telemetry import Signal
 from ingest.rows import call_row, run_row, tool_row, write_rows
-from ingest.spans import Span
 from ingest.stages import decompose
 from ingest.stages.model import Decomposition, Run
 
@@ -51,19 +50,22 @@ READ_CHUNKS = """
 # Locks the marks until commit. One that has risen, or was claimed anew after our lease ended, is not ours to clear.
 HOLD = """
     SELECT dirty.trace_id, dirty.project_id
-    FROM unnest(%(trace_ids)s::bytea[], %(project_ids)s::int[], %(leases)s::bigint[]) AS mine (trace_id, project_id, lease)
+    FROM unnest(%(trace_ids)s::bytea[], %(project_ids)s::int[], %(leases)s::bigint[])
+        AS mine (trace_id, project_id, lease)
     JOIN ingest_dirty_trace AS dirty USING (trace_id, project_id)
     WHERE dirty.claimed_until_unix_ns = mine.lease
     ORDER BY trace_id, project_id FOR UPDATE OF dirty
 """
 CLEAR = """
     DELETE FROM ingest_dirty_trace AS dirty
-    USING unnest(%(trace_ids)s::bytea[], %(project_ids)s::int[], %(generations)s::int[]) AS done (trace_id, project_id, generation)
+    USING unnest(%(trace_ids)s::bytea[], %(project_ids)s::int[], %(generations)s::int[])
+        AS done (trace_id, project_id, generation)
     WHERE dirty.trace_id = done.trace_id AND dirty.project_id = done.project_id AND dirty.generation = done.generation
 """
 RELEASE = """
     UPDATE ingest_dirty_trace AS dirty SET claimed_until_unix_ns = 0
-    FROM unnest(%(trace_ids)s::bytea[], %(project_ids)s::int[], %(leases)s::bigint[]) AS mine (trace_id, project_id, lease)
+    FROM unnest(%(trace_ids)s::bytea[], %(project_ids)s::int[], %(leases)s::bigint[])
+        AS mine (trace_id, project_id, lease)
     WHERE dirty.trace_id = mine.trace_id AND dirty.project_id = mine.project_id
       AND dirty.claimed_until_unix_ns = mine.lease
 """
@@ -108,11 +110,12 @@ def decompose_dirty(now_ns: int, idle_ns: int, limit: int = CLAIM_TRACES) -> Dec
     claims = _claim(now_ns, limit)
     if not claims:
         return Decomposed(0, {})
-    spans = _read_spans(claims)
+    bodies = _read_bodies(claims)
     found: list[tuple[Claim, Decomposition]] = []
     for claim in claims:
         try:
-            found.append((claim, decompose(spans[claim.key])))
+            spans = [span for body in bodies[claim.key] for span in spans_of(body)]
+            found.append((claim, decompose(spans)))
         except Exception as error:
             log.exception("trace %s could not be decomposed", claim.trace_id.hex())
             _set_aside(claim, error, now_ns)
@@ -140,14 +143,14 @@ def _claim(now_ns: int, limit: int) -> list[Claim]:
         return [Claim(bytes(trace_id), *rest) for trace_id, *rest in cursor.fetchall()]
 
 
-def _read_spans(claims: Sequence[Claim]) -> dict[tuple[bytes, int], list[Span]]:
-    """Each trace's spans in the order of their receipt."""
-    spans: dict[tuple[bytes, int], list[Span]] = {claim.key: [] for claim in claims}
+def _read_bodies(claims: Sequence[Claim]) -> dict[tuple[bytes, int], list[bytes]]:
+    """Each trace's chunks in the order of their receipt."""
+    bodies: dict[tuple[bytes, int], list[bytes]] = {claim.key: [] for claim in claims}
     with connection.cursor() as cursor:
         cursor.execute(READ_CHUNKS, _arrays(claims) | {"signal": int(Signal.TRACES)})
         for trace_id, project_id, body in cursor:
-            spans[bytes(trace_id), project_id].extend(spans_of(bytes(body)))
-    return spans
+            bodies[bytes(trace_id), project_id].append(bytes(body))
+    return bodies
 
 
 def _write(found: list[tuple[Claim, Decomposition]], idle_ns: int) -> list[tuple[Claim, Decomposition]]:

@@ -44,8 +44,6 @@ def host_name(host: str) -> str:
 def _allowed(name: str, allowed_hosts: Sequence[str]) -> bool:
     for pattern in allowed_hosts:
         pattern = pattern.lower()
-        if pattern in ("*", name) or (
-            pattern.startswith(".") and (name.endswith(pattern) or name == pattern[1:])
-        ):
+        if pattern in ("*", name) or (pattern.startswith(".") and (name.endswith(pattern) or name == pattern[1:])):
             return bool(name)
     return False

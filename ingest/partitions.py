@@ -28,9 +28,7 @@ def ensure_partitions(now_ns: int) -> list[str]:
         for name in missing:
             table, day = wanted[name]
             after = day + dt.timedelta(days=1)
-            cursor.execute(
-                f"CREATE TABLE {name} PARTITION OF {table} FOR VALUES FROM ('{day}') TO ('{after}')"
-            )
+            cursor.execute(f"CREATE TABLE {name} PARTITION OF {table} FOR VALUES FROM ('{day}') TO ('{after}')")
     return missing
 
 

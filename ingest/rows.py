@@ -97,7 +97,8 @@ def write_rows(
     ):
         cursor.execute(
             f"""DELETE FROM {table} AS old
-                USING unnest(%(trace_ids)s::bytea[], %(project_ids)s::int[], %(days)s::date[]) AS t (trace_id, project_id, day)
+                USING unnest(%(trace_ids)s::bytea[], %(project_ids)s::int[], %(days)s::date[])
+                    AS t (trace_id, project_id, day)
                 WHERE old.trace_id = t.trace_id AND old.project_id = t.project_id AND old.day = t.day""",
             arrays,
         )
@@ -128,8 +129,7 @@ def unpack_phases(packed: bytes) -> list[tuple[int, int, str, str, str | None]]:
         return []
     rows = msgspec.msgpack.decode(zstandard.ZstdDecompressor().decompress(packed))
     return [
-        (start, end, OWNERS[owner].value, SOURCES[source].value, span_id)
-        for start, end, owner, source, span_id in rows
+        (start, end, OWNERS[owner].value, SOURCES[source].value, span_id) for start, end, owner, source, span_id in rows
     ]
 
 

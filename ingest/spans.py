@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Union
 
-AttributeValue = Union[
+AttributeValue = Union[  # noqa: UP007 (a string cannot stand on the left of | at run time)
     str, bool, int, float, bytes, None, Sequence["AttributeValue"], Mapping[str, "AttributeValue"]
 ]
 Attributes = Mapping[str, AttributeValue]

@@ -29,15 +29,15 @@ WRITERS = 2
 PLACE_TRACES = """
     INSERT INTO ingest_trace (trace_id, project_id, day)
     SELECT DISTINCT trace_id, project_id, %(day)s::date
-    FROM unnest(%(trace_ids)s::bytea[], %(project_ids)s::int[]) AS new (trace_id, project_id)
+    FROM unnest(%(trace_ids)b::bytea[], %(project_ids)b::int[]) AS new (trace_id, project_id)
     ORDER BY trace_id, project_id
     ON CONFLICT DO NOTHING
 """
 INSERT_CHUNKS = """
     INSERT INTO ingest_chunk (day, project_id, trace_id, digest, signal, received_unix_ns, items, body)
     SELECT trace.day, new.project_id, new.trace_id, new.digest, new.signal, %(now_ns)s, new.items, new.body
-    FROM unnest(%(trace_ids)s::bytea[], %(project_ids)s::int[], %(digests)s::bigint[], %(signals)s::smallint[],
-                %(items)s::int[], %(bodies)s::bytea[]) AS new (trace_id, project_id, digest, signal, items, body)
+    FROM unnest(%(trace_ids)b::bytea[], %(project_ids)b::int[], %(digests)b::bigint[], %(signals)b::smallint[],
+                %(items)b::int[], %(bodies)b::bytea[]) AS new (trace_id, project_id, digest, signal, items, body)
     JOIN ingest_trace AS trace USING (trace_id, project_id)
     ON CONFLICT DO NOTHING
 """
@@ -45,7 +45,7 @@ MARK_DIRTY = """
     INSERT INTO ingest_dirty_trace AS dirty (trace_id, project_id, day, generation, received_unix_ns,
                                              due_unix_ns, claimed_until_unix_ns, tries, error)
     SELECT DISTINCT trace_id, project_id, trace.day, 1, %(now_ns)s, %(now_ns)s, 0, 0, ''
-    FROM unnest(%(trace_ids)s::bytea[], %(project_ids)s::int[]) AS new (trace_id, project_id)
+    FROM unnest(%(trace_ids)b::bytea[], %(project_ids)b::int[]) AS new (trace_id, project_id)
     JOIN ingest_trace AS trace USING (trace_id, project_id)
     ORDER BY trace_id, project_id
     ON CONFLICT (trace_id, project_id) DO UPDATE
@@ -139,6 +139,9 @@ class Store:
         """One transaction for all; where the data itself is refused, one for each, so that only the bad one fails."""
         try:
             await self._write(batches)
+        except psycopg.errors.CheckViolation as error:
+            log.error("there is no partition to store into; is the worker, which makes them, running? %s", error)
+            _settle(batches, StoreUnavailable("the store is not ready for this day; send again in two seconds"))
         except (psycopg.DataError, psycopg.IntegrityError, psycopg.ProgrammingError) as error:
             if len(batches) == 1:
                 log.exception("a batch could not be stored")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dashboard.embedded.account import _nobody, can_enter, succeeds_as
+from dashboard.embedded.account import can_enter, nobody, succeeds_as
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -28,7 +28,7 @@ def ordinary_user(home: Path) -> Person:
     env = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(home), "LC_ALL": "C.UTF-8"}
     if os.geteuid() != 0:
         return Person(sys.executable, env, {})
-    account = _nobody()
+    account = nobody()
     if not can_enter(account, ROOT):
         pytest.skip(f"{ROOT} cannot be entered by {account.name}")
     os.chown(home, account.uid, account.gid)

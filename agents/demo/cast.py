@@ -204,9 +204,7 @@ class Coding(Role):
 
     def question(self, flaw: str | None) -> tuple[str, Sequence[Reply]]:
         path = f"{'legacy' if flaw == 'patch' else 'src'}/part_{self.random.randrange(60)}.py"
-        question = (
-            f"In {path}, make step() refuse events that are too old (task {self.random.randrange(9999)})."
-        )
+        question = f"In {path}, make step() refuse events that are too old (task {self.random.randrange(9999)})."
         look = Reply(calls=[call("read_file", path=path), call("search_code", pattern="step(")])
         patch = "\n".join(("@@ -1,2 +1,4 @@", " def step(state, event):", "+    check(event)"))
         change = Reply(calls=[call("apply_patch", path=path, patch=patch)])

@@ -46,8 +46,6 @@ def long_history(random: Random, turns: int = 10) -> list[Message]:
     for turn in range(1, turns + 1):
         name = f"src/part_{random.randrange(1, 60)}.py"
         body = "\n".join(f"-    old_{name}_{line}()\n+    new_{name}_{line}()" for line in range(34))
-        history.append(
-            {"role": "user", "content": f"Step {turn}: tidy up {name}, the names in it are stale."}
-        )
+        history.append({"role": "user", "content": f"Step {turn}: tidy up {name}, the names in it are stale."})
         history.append({"role": "assistant", "content": f"Done in {name}:\n{body}\nThe tests pass."})
     return history

@@ -48,9 +48,7 @@ class Target:
             with httpx.Client(trust_env=not is_loopback(self.url), timeout=timeout_s) as client:
                 response = client.post(self.url, content=b"", headers=headers)
         except httpx.HTTPError as error:
-            raise NotReadyError(
-                f"Nobody answers at {self.url} ({error or type(error).__name__}). {START_FIRST}"
-            )
+            raise NotReadyError(f"Nobody answers at {self.url} ({error or type(error).__name__}). {START_FIRST}")
         if response.status_code in (401, 403):
             raise NotReadyError(
                 f"{self.url} answers {response.status_code}: it wants an ingest key. "

@@ -48,6 +48,7 @@ class World:
             capture_content=True,
             content_limit=1_500,  # enough to read on a page; the coding agent's history has 7 K tokens
             every_s=0.5,  # pages are live
+            close_s=10.0,  # a busy Sixstage may take its time; one that is known to be away is not waited for
             outage=self.outage,
         )
         self._telemetry.append(made)

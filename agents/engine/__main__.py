@@ -12,9 +12,7 @@ from agents.telemetry import Telemetry
 
 
 async def _run(options: argparse.Namespace) -> None:
-    telemetry = (
-        Telemetry(options.service, endpoint=options.otlp, simulated=True) if options.otlp else nullcontext()
-    )
+    telemetry = Telemetry(options.service, endpoint=options.otlp, simulated=True) if options.otlp else nullcontext()
     with telemetry as sender:
         engine = SimulatedEngine(
             options.model, Playbook(seed=options.seed), telemetry=sender, clock=Clock(options.speed)

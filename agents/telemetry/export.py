@@ -68,9 +68,7 @@ class SpanSender(SpanExporter):
     def __init__(self, url: str, headers: Mapping[str, str], outage: Outage) -> None:
         self.outage = outage
         self.busy = False
-        self._otlp = OTLPSpanExporter(
-            endpoint=url, headers=dict(headers), timeout=RETRY_FOR_S, session=_session(url)
-        )
+        self._otlp = OTLPSpanExporter(endpoint=url, headers=dict(headers), timeout=RETRY_FOR_S, session=_session(url))
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
         said: list[str] = []
@@ -105,11 +103,12 @@ class Batches(BatchSpanProcessor):
 
     def __init__(self, sender: SpanSender, *, every_s: float, close_s: float) -> None:
         super().__init__(sender, schedule_delay_millis=every_s * 1000)
-        self._close_s = close_s
+        self._sender, self._close_s = sender, close_s
 
     def shutdown(self) -> None:
         # The public method waits up to 30 s for a collector that is away, and offers no other number.
-        self._batch_processor.shutdown(timeout_millis=int(self._close_s * 1000))
+        close_s = min(1.0, self._close_s) if self._sender.outage.away else self._close_s
+        self._batch_processor.shutdown(timeout_millis=int(close_s * 1000))
 
 
 def traces_url(endpoint: str) -> str:

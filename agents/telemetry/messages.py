@@ -21,9 +21,7 @@ def input_messages(messages: Iterable[Message], limit: int) -> str:
 
 def output_messages(message: Message, finish_reason: str | None, limit: int) -> str:
     """``gen_ai.output.messages``: the one answer."""
-    return _json(
-        [{"role": "assistant", "parts": _parts(message, limit), "finish_reason": finish_reason or "unknown"}]
-    )
+    return _json([{"role": "assistant", "parts": _parts(message, limit), "finish_reason": finish_reason or "unknown"}])
 
 
 def system_instructions(messages: Iterable[Message], limit: int) -> str | None:
@@ -46,9 +44,7 @@ def _parts(message: Message, limit: int) -> list[dict[str, Any]]:
     for call in message.get("tool_calls") or ():
         function = call["function"]
         arguments = _arguments(cut(function["arguments"], limit))
-        parts.append(
-            {"type": "tool_call", "id": call["id"], "name": function["name"], "arguments": arguments}
-        )
+        parts.append({"type": "tool_call", "id": call["id"], "name": function["name"], "arguments": arguments})
     return parts
 
 

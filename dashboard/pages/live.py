@@ -30,9 +30,7 @@ def page(request: HttpRequest) -> HttpResponse:
     context = _figures(scope, now_ns) | _feeds(scope, now_ns)
     empty = context["newest_end_unix_ns"] is None and not context["flying"]
     context |= exporter() if empty else _charts(request, scope, now_ns)
-    return render(
-        request, "live/page.html", {"page": "live", "ranges": window.RANGES, "empty": empty, **context}
-    )
+    return render(request, "live/page.html", {"page": "live", "ranges": window.RANGES, "empty": empty, **context})
 
 
 def figures(request: HttpRequest) -> HttpResponse:

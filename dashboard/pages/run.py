@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter, defaultdict
 from typing import Any
 
 from django.conf import settings
@@ -10,12 +11,13 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 
-from dashboard.figures import exact_together, share_of
+from dashboard.figures import NOT_KNOWN, exact_together, share_of
 from dashboard.pages.parts import bar, rounds, sentences, span_panel
 from dashboard.pages.parts.waterfall import waterfall
 from ingest.read.run import current_run_id, run_detail
 from ingest.read.traces import span_detail, trace_detail
 from ingest.read.values import RunDetail
+from ingest.stages.model import Outside, Source
 
 
 def page(request: HttpRequest, run_id: str) -> HttpResponse:
@@ -73,27 +75,36 @@ def _moved(request: HttpRequest, run_id: str) -> HttpResponse:
 
 def _split(run: RunDetail) -> list[dict[str, Any]]:
     """All ten, rounded together so that they add up to the wall above them."""
-    parts = bar.amounts(run)
+    parts, sources = bar.amounts(run), _sources_ns(run)
     figures = exact_together(list(parts.values()), run.wall_ns)
     most = max(parts, key=parts.__getitem__)
     return [
         {
             "stage": stage,
             "ns": ns,
-            "figure": figure,
-            "share": share_of(ns, run.wall_ns),
+            # Nothing measured where the source is unknown is not zero: its time lies in model_unsplit.
+            "figure": NOT_KNOWN if not ns and run.sources.get(stage) == Source.UNKNOWN else figure,
+            "share": None if not ns and run.sources.get(stage) == Source.UNKNOWN else share_of(ns, run.wall_ns),
             "most": ns > 0 and stage == most,
-            "source": run.sources.get(stage) if ns else None,
-            "sources_ns": _mixed(run.sources_ns.get(stage, {})),
+            "source": run.sources.get(stage) or _weakest(sources.get(stage, {})),
+            "sources_ns": list(sources[stage].items()) if len(sources.get(stage, {})) > 1 else [],
         }
         for (stage, ns), figure in zip(parts.items(), figures, strict=True)
     ]
 
 
-def _mixed(by_source: dict[str, int]) -> list[tuple[str, int]]:
-    """How much came from which source, where more than one had a part."""
-    told = [(source, ns) for source, ns in by_source.items() if ns]
-    return told if len(told) > 1 else []
+def _sources_ns(run: RunDetail) -> dict[str, dict[str, int]]:
+    """How much of each of the ten came from which source. The run says it of the stages, its phases of the rest."""
+    found: dict[str, Counter[str]] = defaultdict(Counter)
+    for phase in run.phases:
+        if phase.owner in run.outside_ns and phase.owner != Outside.ORCHESTRATION:
+            found[phase.owner][phase.source] += phase.end_ns - phase.start_ns
+    told = {stage: {k: ns for k, ns in by_source.items() if ns} for stage, by_source in run.sources_ns.items()}
+    return {**found, **{stage: by_source for stage, by_source in told.items() if by_source}}
+
+
+def _weakest(by_source: dict[str, int]) -> str | None:
+    return max(by_source, key=[*Source].index, default=None)
 
 
 def _facts(run: RunDetail) -> dict[str, Any]:
@@ -112,7 +123,5 @@ def _facts(run: RunDetail) -> dict[str, Any]:
 
 def _costliest(run: RunDetail) -> str:
     """The span that the panel shows first: the call or tool that took longest."""
-    longest = max(
-        [*run.calls, *(t for t in run.tools if not t.agent)], key=lambda fact: fact.wall_ns, default=None
-    )
+    longest = max([*run.calls, *(t for t in run.tools if not t.agent)], key=lambda fact: fact.wall_ns, default=None)
     return longest.span_id if longest else run.root_span_id

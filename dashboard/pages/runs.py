@@ -58,9 +58,7 @@ def _unfiltered(window: Window) -> RunFilter:
 
 
 def _range_links(links: query.Links, window: Window) -> list[tuple[str, str, bool]]:
-    return [
-        (r.label, links.change(range=r.key, **{"from": None, "to": None}), r is window.range) for r in RANGES
-    ]
+    return [(r.label, links.change(range=r.key, **{"from": None, "to": None}), r is window.range) for r in RANGES]
 
 
 def _links(links: query.Links, found: RunPage) -> dict[str, str]:
@@ -81,7 +79,5 @@ def _nothing(scope: Scope, now_ns: int, links: query.Links) -> dict[str, Any]:
     if newest is None:
         return exporter()
     holding = range_that_holds(newest.end_unix_ns, now_ns)
-    wider = (
-        {"range": holding.key, "from": None} if holding else {"range": None, "from": str(newest.end_unix_ns)}
-    )
+    wider = {"range": holding.key, "from": None} if holding else {"range": None, "from": str(newest.end_unix_ns)}
     return {"newest": newest, "wider": links.change(**wider, to=None)}

@@ -28,7 +28,7 @@ class Program:
     popen: Mapping[str, Any] = field(default_factory=dict)
     log: Path | None = None  # its output goes there instead of the console
     stop: signal.Signals = signal.SIGTERM
-    grace_s: float = 5.0
+    grace_s: float = 7.0
     before: Callable[[], None] | None = None  # before every start
     ready: Callable[[], Awaitable[None]] | None = None  # returns once it serves
 

@@ -8,8 +8,6 @@ from contextlib import suppress
 from dashboard.supervise.child import Child, Program
 from dashboard.supervise.console import Console
 
-Stages = Sequence[Sequence[Program]]
-
 
 class Instance:
     """Holds the children of a supervisor and the order among them."""

@@ -42,7 +42,7 @@ def service_programs(options: Options, *, fsync: bool = True) -> list[Program]:
                 popen=server.popen(),
                 log=places.logs / "postgres.log",
                 stop=signal.SIGINT,  # fast shutdown: sessions are ended, nothing needs recovery
-                grace_s=7,
+                grace_s=5,
                 before=server.prepare,
                 ready=lambda: _database(places),
             )
@@ -54,7 +54,7 @@ def service_programs(options: Options, *, fsync: bool = True) -> list[Program]:
                 argv=valkey.argv(places),
                 popen={"cwd": places.run},
                 log=places.logs / "valkey.log",
-                grace_s=2,
+                grace_s=1.5,
                 before=lambda: valkey.prepare(places),
                 ready=lambda: _answers_ping(places.valkey_socket),
             )

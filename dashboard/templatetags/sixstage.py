@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 from urllib.parse import urlencode
 
@@ -27,6 +28,11 @@ def _shown(figure: Figure) -> SafeString:
     return format_html('{}<span class="u">{}{}</span>', figure.value, figures.THIN, figure.unit)
 
 
+def _known(value: Any) -> Any:
+    """A template writes "" where an attribute of None was asked for."""
+    return None if value == "" else value
+
+
 @register.filter
 def figure(value: Figure) -> SafeString:
     """A Figure that was worked out elsewhere."""
@@ -35,7 +41,7 @@ def figure(value: Figure) -> SafeString:
 
 @register.filter
 def duration(ns: int | None) -> SafeString:
-    return _shown(figures.duration(ns))
+    return _shown(figures.duration(_known(ns)))
 
 
 @register.filter
@@ -46,17 +52,17 @@ def plain_duration(ns: int | None) -> str:
 
 @register.filter
 def exact(ns: int | None) -> SafeString:
-    return _shown(figures.exact(ns))
+    return _shown(figures.exact(_known(ns)))
 
 
 @register.filter
 def percent(share: float | None) -> SafeString:
-    return _shown(figures.percent(share))
+    return _shown(figures.percent(_known(share)))
 
 
 @register.filter
 def count(number: int | None) -> SafeString:
-    return _shown(figures.count(number))
+    return _shown(figures.count(_known(number)))
 
 
 @register.filter
@@ -113,9 +119,7 @@ def page_url(context: template.Context, name: str, *args: Any, **query: Any) -> 
 
 
 @register.inclusion_tag("parts/stage_bar.html")
-def stage_bar(
-    run: RunRow, size: str = "row", scale_ns: int | None = None, labels: bool = False
-) -> dict[str, Any]:
+def stage_bar(run: RunRow, size: str = "row", scale_ns: int | None = None, labels: bool = False) -> dict[str, Any]:
     """A run's bar. With ``scale_ns`` its length shows time, as a share of that; otherwise it is full width."""
     drawn = bar.segments(run)
     return {
@@ -164,3 +168,9 @@ def safe_text(text: str | None) -> str:
 def cache_hit(row: RunRow) -> float | None:
     """The share of prompt tokens that came from the cache; works for a run and for a call."""
     return figures.share_of(row.cached_tokens, row.input_tokens)
+
+
+@register.filter
+def durations_in_words(text: str) -> str:
+    """A warning keeps its nanoseconds in the store; people read them as any other duration."""
+    return re.sub(r"\b(\d+) ns\b", lambda found: str(figures.duration(int(found[1]))), text)

@@ -81,11 +81,7 @@ def _ids_to_base64(item: dict[str, Any]) -> None:
         if not isinstance(value, str) or len(value) != 2 * size or not _HEX.issuperset(value):
             raise ValueError(
                 f"{key} must be {2 * size} hex digits, got {str(value)[:48]!r}"
-                + (
-                    "; that looks like base64, which OTLP/JSON does not use for ids"
-                    if _base64_of(value, size)
-                    else ""
-                )
+                + ("; that looks like base64, which OTLP/JSON does not use for ids" if _base64_of(value, size) else "")
             )
         item[key] = base64.b64encode(bytes.fromhex(value)).decode()
 

@@ -51,9 +51,7 @@ class Keys:
         if self.open_instance and secret and not secret.startswith(IngestKey.PREFIX):
             secret = None  # another product's key, which its SDK insists on sending
         if secret is None and not self.open_instance:
-            raise NoKey(
-                "an ingest key is needed: send it as 'Authorization: Bearer sxi_…' or 'x-api-key: sxi_…'"
-            )
+            raise NoKey("an ingest key is needed: send it as 'Authorization: Bearer sxi_…' or 'x-api-key: sxi_…'")
         until, project_id = self._known.get(secret, (0.0, None))
         if until < time.monotonic():
             project_id = await self._look_up(secret)

@@ -74,6 +74,8 @@ class Receiver:
 @asynccontextmanager
 async def open_receiver() -> AsyncIterator[Receiver]:
     """A receiver with its store, for as long as a process serves."""
-    store = Store(settings.SIXSTAGE_DATABASE_URL, settings.SIXSTAGE_PENDING_LIMIT_BYTES, Waker().wake)
+    waker = Waker()
+    store = Store(settings.SIXSTAGE_DATABASE_URL, settings.SIXSTAGE_PENDING_LIMIT_BYTES, waker.wake)
     async with store:
+        waker.wake()  # the first costs a second of imports and connecting, which no run should wait for
         yield Receiver(store, Keys(store.pool, settings.SIXSTAGE_OPEN))

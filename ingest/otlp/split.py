@@ -75,9 +75,7 @@ def split_logs(request: Any) -> tuple[list[TracePart], Remainder | None]:
                 else:
                     unplaced.append(record)
             if unplaced:
-                kept = loose.resource_logs.add(
-                    resource=resource_logs.resource, schema_url=resource_logs.schema_url
-                )
+                kept = loose.resource_logs.add(resource=resource_logs.resource, schema_url=resource_logs.schema_url)
                 kept.scope_logs.add(scope=scope_logs.scope, log_records=unplaced)
                 loose_items += len(unplaced)
     rest = Remainder(Signal.LOGS, loose_items, loose.SerializeToString()) if loose_items else None
@@ -85,9 +83,7 @@ def split_logs(request: Any) -> tuple[list[TracePart], Remainder | None]:
 
 
 def whole_metrics(request: Any) -> Remainder | None:
-    items = sum(
-        len(scope.metrics) for resource in request.resource_metrics for scope in resource.scope_metrics
-    )
+    items = sum(len(scope.metrics) for resource in request.resource_metrics for scope in resource.scope_metrics)
     return Remainder(Signal.METRICS, items, request.SerializeToString()) if items else None
 
 
@@ -116,9 +112,7 @@ class _Grouping:
 class _Place:
     __slots__ = ("key", "parts")
 
-    def __init__(
-        self, parts: dict[bytes, dict[tuple[bytes, bytes], list[bytes]]], key: tuple[bytes, bytes]
-    ) -> None:
+    def __init__(self, parts: dict[bytes, dict[tuple[bytes, bytes], list[bytes]]], key: tuple[bytes, bytes]) -> None:
         self.parts, self.key = parts, key
 
     def add(self, trace_id: bytes, item: bytes) -> None:
@@ -137,6 +131,4 @@ def _bad_id(name: str, value: bytes, size: int) -> str:
         return f"{name} is all zeros"
     if not value:
         return f"{name} is missing"
-    return (
-        f"{name} has {len(value)} bytes, not {size}; in OTLP/JSON ids are {2 * size} hex digits, not base64"
-    )
+    return f"{name} has {len(value)} bytes, not {size}; in OTLP/JSON ids are {2 * size} hex digits, not base64"

@@ -24,7 +24,8 @@ def figures(scope: Scope, now_ns: int, window_s: int = 300) -> LiveFigures:
         parameters,
     )[0]
     tools = select(
-        f"SELECT count(*) AS n, count(*) FILTER (WHERE ok = false) AS failed FROM ingest_tool WHERE {where} AND NOT pseudo",
+        f"""SELECT count(*) AS n, count(*) FILTER (WHERE ok = false) AS failed
+            FROM ingest_tool WHERE {where} AND NOT pseudo""",
         parameters,
     )[0]
     flying, flying_parameters = conditions(scope, RunFilter(status="open"), now_ns)
@@ -49,7 +50,8 @@ def figures(scope: Scope, now_ns: int, window_s: int = 300) -> LiveFigures:
 
 def _quantiles(table: str, column: str, where: str, parameters: list[Any]) -> Quantiles:
     rows = select(
-        f"SELECT {bin_sql(column)} AS bin, count(*) AS n FROM {table} WHERE {where} AND {column} IS NOT NULL GROUP BY 1",
+        f"""SELECT {bin_sql(column)} AS bin, count(*) AS n
+            FROM {table} WHERE {where} AND {column} IS NOT NULL GROUP BY 1""",
         parameters,
     )
     bins = {row["bin"]: row["n"] for row in rows}

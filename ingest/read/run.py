@@ -30,12 +30,10 @@ def run_detail(scope: Scope, run_id: str, now_ns: int) -> RunDetail | None:
         return None
     run = as_run_detail(rows[0], now_ns)
     run.calls = [
-        as_call(r)
-        for r in select(f"SELECT * FROM ingest_call WHERE {key} ORDER BY start_unix_ns, span_id", values)
+        as_call(r) for r in select(f"SELECT * FROM ingest_call WHERE {key} ORDER BY start_unix_ns, span_id", values)
     ]
     run.tools = [
-        as_tool(r)
-        for r in select(f"SELECT * FROM ingest_tool WHERE {key} ORDER BY start_unix_ns, span_id", values)
+        as_tool(r) for r in select(f"SELECT * FROM ingest_tool WHERE {key} ORDER BY start_unix_ns, span_id", values)
     ]
     run.warnings = [
         WarningRow(code=code, text=text, span_id=span) for code, text, span in rows[0]["detail"]["warnings"]
@@ -58,7 +56,8 @@ def current_run_id(scope: Scope, run_id: str) -> str | None:
     trace_id, root_span_id = ids
     where, parameters = scope.where()
     rows = select(
-        f"SELECT root_span_id, phases FROM ingest_run WHERE {where} AND trace_id = %s ORDER BY start_unix_ns, root_span_id",
+        f"""SELECT root_span_id, phases FROM ingest_run WHERE {where} AND trace_id = %s
+            ORDER BY start_unix_ns, root_span_id""",
         [*parameters, trace_id],
     )
     roots = [bytes(row["root_span_id"]) for row in rows]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import datetime as dt
 import json
 from dataclasses import dataclass, replace
@@ -70,9 +69,7 @@ def find_runs(scope: Scope, wanted: RunFilter, now_ns: int) -> RunPage:
     )
     more = len(rows) > limit
     rows = rows[:limit]
-    return RunPage(
-        runs=[as_run(row, now_ns) for row in rows], next_cursor=_cursor(rows[-1]) if more else None
-    )
+    return RunPage(runs=[as_run(row, now_ns) for row in rows], next_cursor=_cursor(rows[-1]) if more else None)
 
 
 def count_runs(scope: Scope, wanted: RunFilter, now_ns: int) -> int:
@@ -160,11 +157,7 @@ def _cursor(row: dict[str, Any]) -> str:
 
 def _read_cursor(cursor: str) -> list[Any]:
     try:
-        place, trace_id, root_span_id = json.loads(
-            base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
-        )
+        place, trace_id, root_span_id = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
         return [int(place), bytes.fromhex(trace_id), bytes.fromhex(root_span_id)]
-    except (ValueError, TypeError, binascii.Error) as error:
-        raise BadFilter(
-            "cursor: not one that this API gave; leave it out to begin at the first page"
-        ) from error
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
+        raise BadFilter("cursor: not one that this API gave; leave it out to begin at the first page") from error

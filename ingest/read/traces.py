@@ -52,8 +52,7 @@ def span_row(span: Span, with_attributes: bool) -> SpanRow:
         row.attributes = jsonable(span.attributes)
         row.resource = jsonable(span.resource)
         row.events = [
-            {"name": e.name, "unix_ns": str(e.unix_ns), "attributes": jsonable(e.attributes)}
-            for e in span.events
+            {"name": e.name, "unix_ns": str(e.unix_ns), "attributes": jsonable(e.attributes)} for e in span.events
         ]
     return row
 

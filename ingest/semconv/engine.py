@@ -29,6 +29,8 @@ ROWS = (
 
 def facts(span: Span) -> Told | None:
     attributes = span.attributes
+    if E2E not in attributes and TTFT not in attributes:
+        return None
     e2e, ttft = seconds(attributes.get(E2E)), seconds(attributes.get(TTFT))
     if e2e is None and ttft is None:
         return None

@@ -82,8 +82,8 @@ def facts(span: Span) -> Told | None:
         kind = Kind.CALL
     if kind is not None:
         told["kind"] = kind
-    if kind is Kind.CALL:
-        _tell_call(told, span)
+    if kind is Kind.CALL or operation is None:
+        _tell_call(told, span)  # another convention may have said that it is a call
     elif kind is Kind.TOOL:
         tell(told, attributes, TOOL_ROWS)
         if attributes.get("gen_ai.tool.status") == "error":

@@ -90,10 +90,7 @@ def _is_result(message: Any) -> bool | None:
     parts = message.get("parts") or message.get("content")
     if not isinstance(parts, list) or not parts:
         return False
-    return all(
-        isinstance(part, dict) and (part.get("type") in _RESULT_TYPES or "toolResult" in part)
-        for part in parts
-    )
+    return all(isinstance(part, dict) and (part.get("type") in _RESULT_TYPES or "toolResult" in part) for part in parts)
 
 
 def bears_token(chunk: Any) -> bool:
@@ -109,8 +106,7 @@ def bears_token(chunk: Any) -> bool:
         return True
     deltas = [choice.get("delta") for choice in choices if isinstance(choice, dict)]
     return any(
-        isinstance(delta, dict) and any(value and key != "role" for key, value in delta.items())
-        for delta in deltas
+        isinstance(delta, dict) and any(value and key != "role" for key, value in delta.items()) for delta in deltas
     )
 
 

@@ -65,6 +65,8 @@ def read_facts(span: Span) -> Facts:
             told = _joined(told, found) if told else found
     if span.status == STATUS_ERROR:
         told = {**told, "error": told.get("error") or _error(span), "tool_failed": True}
+    elif span.attributes.get("haystack.tool.error"):
+        told = {**told, "error": text(span.attributes["haystack.tool.error"]) or "error", "tool_failed": True}
     elif "error.type" in span.attributes and told.get("kind") in (Kind.CALL, Kind.TOOL):
         told.setdefault("error", text(span.attributes["error.type"]))
         told["tool_failed"] = True

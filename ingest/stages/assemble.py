@@ -12,6 +12,10 @@ from ingest.stages.model import Breakdown, Call, Outside, Owner, Phase, Source, 
 from ingest.stages.tools import is_pseudo, transport_ns
 
 _WEAKEST_LAST = {source: place for place, source in enumerate(Source)}
+# Copied for each run: going through an enum's members costs more than the copy.
+_NO_STAGES: dict[Stage, int] = dict.fromkeys(Stage, 0)
+_NO_OUTSIDE: dict[Outside, int] = dict.fromkeys(Outside, 0)
+_NO_SOURCES: dict[Stage, Source | None] = dict.fromkeys(Stage, None)
 _STAGES_OF = {
     False: (Stage.PREFILL, Stage.DECODE),
     True: (Stage.RE_ENCODING, Stage.CONTINUE_DECODE),
@@ -22,9 +26,9 @@ def build_breakdown(phases: list[Phase], scopes: list[Scope], wall_ns: int) -> B
     spent: dict[tuple[Owner, Source], int] = defaultdict(int)
     for phase in phases:
         spent[phase.owner, phase.source] += phase.end_unix_ns - phase.start_unix_ns
-    stages = dict.fromkeys(Stage, 0)
-    outside = dict.fromkeys(Outside, 0)
-    sources_ns: dict[Stage, dict[Source, int]] = {stage: {} for stage in Stage}
+    stages = dict(_NO_STAGES)
+    outside = dict(_NO_OUTSIDE)
+    sources_ns: dict[Stage, dict[Source, int]] = {stage: {} for stage in _NO_STAGES}
     for (owner, source), length in spent.items():
         if isinstance(owner, Stage):
             stages[owner] += length
@@ -43,7 +47,7 @@ def build_breakdown(phases: list[Phase], scopes: list[Scope], wall_ns: int) -> B
 
 def _busy(scopes: list[Scope], stages: dict[Stage, int]) -> dict[Stage, int]:
     """Plain sums of durations. A tool that holds model calls counts only what those leave of it."""
-    busy = dict.fromkeys(Stage, 0)
+    busy = dict(_NO_STAGES)
     for scope in scopes:
         for call in scope.calls:
             for part in call.parts:
@@ -60,7 +64,7 @@ def _busy(scopes: list[Scope], stages: dict[Stage, int]) -> dict[Stage, int]:
 
 def _sources(scopes: list[Scope]) -> dict[Stage, Source | None]:
     """The weakest source of each stage's calls; tools are the client's word; None for what a run has not."""
-    weakest: dict[Stage, Source | None] = dict.fromkeys(Stage, None)
+    weakest: dict[Stage, Source | None] = dict(_NO_SOURCES)
     for scope in scopes:
         for call in scope.calls:
             reading, writing = _STAGES_OF[call.carries]

@@ -21,6 +21,8 @@ MAX_TELLERS = 8
 USAGE_SPAN_NS = 1_000_000
 USAGE_WITHIN_NS = 50_000_000
 _FACT_NAMES = tuple(field.name for field in fields(Facts) if field.name not in ("kind", "first_tokens"))
+# Facts in which two spans of one call cannot differ. Input tokens are none: some leave the cached ones out.
+_TELL_APART = ("response_id", "output_tokens", "request_model", "response_model")
 _UNTOLD = (None, False, ())
 _BARRIERS = frozenset({Kind.TOOL, Kind.AGENT, Kind.WORKFLOW})
 
@@ -40,11 +42,7 @@ def find_calls(order: list[Node]) -> list[CallDraft]:
             _close_call(node, above, groups, inner, wrappers)
         elif above is not None and node in holding and node.kind in (Kind.AGENT, Kind.WORKFLOW):
             wrappers.add(above)
-        if (
-            node.parent is not None
-            and node.kind is not Kind.TOOL
-            and (node.kind is Kind.CALL or node in holding)
-        ):
+        if node.parent is not None and node.kind is not Kind.TOOL and (node.kind is Kind.CALL or node in holding):
             holding.add(node.parent)
     found = _with_hints(order, over, groups)
     for call in found:
@@ -88,6 +86,7 @@ def _close_call(
 ) -> None:
     """Decide what a model span is, all spans below it being decided."""
     below = [group for group in inner.pop(node, []) if not group.dead]
+    below.sort(key=lambda group: group.nodes[-1].key())
     if len(below) > 1 and all(group.nodes[0].facts.error for group in below[:-1]):
         below = [_as_attempts(below)]
     if node in wrappers or len(below) > 1:
@@ -108,7 +107,6 @@ def _close_call(
 
 def _as_attempts(below: list[CallDraft]) -> CallDraft:
     """Failed attempts and the good one, told apart by spans of their own under one call's."""
-    below.sort(key=lambda group: group.nodes[-1].key())
     last = below[-1]
     last.failed_attempts += len(below) - 1
     for group in below[:-1]:
@@ -124,12 +122,8 @@ def _merge_siblings(parent: Node, groups: dict[Node, CallDraft]) -> None:
             if _prepares(before, child):
                 groups.pop(before).dead = True
                 before.kind = Kind.OTHER
-                before.warn(
-                    "no_model_call", "a model span without any answer, right before a call; not counted"
-                )
-            elif len(groups[before].nodes) < MAX_TELLERS and (
-                _is_same(before, child) or _tells_usage(before, child)
-            ):
+                before.warn("no_model_call", "a model span without any answer, right before a call; not counted")
+            elif len(groups[before].nodes) < MAX_TELLERS and (_is_same(before, child) or _tells_usage(before, child)):
                 first, second = groups[before], groups[child]
                 first.nodes.extend(second.nodes)
                 second.dead = True
@@ -150,12 +144,7 @@ def _prepares(before: Node, child: Node) -> bool:
         and facts.response_id is None
         and facts.error is None
     )
-    answers = (
-        child.facts.finish_reason
-        or child.facts.first_tokens
-        or child.facts.output_tokens
-        or child.facts.asked
-    )
+    answers = child.facts.finish_reason or child.facts.first_tokens or child.facts.output_tokens or child.facts.asked
     return (
         silent
         and bool(answers)
@@ -166,17 +155,18 @@ def _prepares(before: Node, child: Node) -> bool:
 
 
 def _is_same(one: Node, other: Node) -> bool:
-    """Two libraries' spans of one call, never one library's two calls at once."""
+    """Two layers' spans of one call: of two libraries, or of one that names its layers differently."""
     overlap = min(one.end, other.end) - max(one.start, other.start)
     longer = max(one.end - one.start, other.end - other.start)
-    if overlap * 100 <= longer * SAME_CALL_PERCENT or one.span.scope_name == other.span.scope_name:
+    if overlap * 100 <= longer * SAME_CALL_PERCENT:
+        return False
+    if one.span.scope_name == other.span.scope_name and one.span.name == other.span.name:
         return False
     return not any(
-        mine is not None and theirs is not None and mine != theirs
-        for mine, theirs in (
-            (one.facts.response_id, other.facts.response_id),
-            (one.facts.output_tokens, other.facts.output_tokens),
-        )
+        (mine := getattr(one.facts, fact)) is not None
+        and (theirs := getattr(other.facts, fact)) is not None
+        and mine != theirs
+        for fact in _TELL_APART
     )
 
 
@@ -191,8 +181,7 @@ def _tells_usage(before: Node, child: Node) -> bool:
 
 
 def _order_by_worth(group: CallDraft) -> None:
-    """Put first the span whose times shall count: one that knows its first token, else the shortest that is not
-    empty."""
+    """Put first the span whose times shall count: who knows its first token, else the shortest not empty."""
 
     def worth(node: Node) -> tuple[bool, bool, int]:
         length = node.end - node.start
@@ -201,9 +190,7 @@ def _order_by_worth(group: CallDraft) -> None:
     group.nodes.sort(key=worth)
 
 
-def _with_hints(
-    order: list[Node], over: dict[Node, Node | None], groups: dict[Node, CallDraft]
-) -> list[CallDraft]:
+def _with_hints(order: list[Node], over: dict[Node, Node | None], groups: dict[Node, CallDraft]) -> list[CallDraft]:
     """Attach engine and HTTP spans to their calls; an engine's span that nobody claims is a call itself."""
     found = list({id(group): group for group in groups.values() if not group.dead}.values())
     for node in order:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ingest.stages.drafts import CallDraft, Scope
+from ingest.stages.drafts import CallDraft, Scope, ToolDraft
 from ingest.stages.model import Outside, Owner, Source, Stage
 
 # At equal starts the earlier in this list owns the instant (DESIGN §1 "Overlap").
@@ -53,9 +53,7 @@ def build_claims(scopes: list[Scope]) -> list[Claim]:
         for number, call in enumerate(scope.calls):
             for part in call.parts:
                 source = _source(call, part.owner)
-                claims.append(
-                    Claim(part.start, part.end, owner_in(call, part.owner), call.span_id, source, index)
-                )
+                claims.append(Claim(part.start, part.end, owner_in(call, part.owner), call.span_id, source, index))
             parsing = _parsing(scope, number, call)
             if parsing is not None:
                 claims.append(parsing)
@@ -63,7 +61,7 @@ def build_claims(scopes: list[Scope]) -> list[Claim]:
             inner = tool.inner.index if tool.inner is not None else None
             claims.append(
                 Claim(
-                    tool.start,
+                    _awaited_from(tool),
                     tool.until,
                     Stage.TOOL_EXECUTION,
                     tool.span_id,
@@ -95,6 +93,17 @@ def build_claims(scopes: list[Scope]) -> list[Claim]:
 
 def _source(call: CallDraft, owner: Owner) -> Source:
     return Source.UNKNOWN if owner is Outside.MODEL_UNSPLIT else call.source
+
+
+def _awaited_from(tool: ToolDraft) -> int:
+    """A tool that was started on a guess is waited for only once the call that asks for it is complete.
+
+    call        |= prefill =|==== decode ====|
+    prefetched        |----------------------------|     waited for from the call's end on
+    """
+    if tool.prefetched and tool.asker is not None:
+        return max(tool.start, tool.asker.end)
+    return tool.start
 
 
 def _parsing(scope: Scope, number: int, call: CallDraft) -> Claim | None:

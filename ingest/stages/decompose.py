@@ -29,6 +29,7 @@ def decompose(spans: Sequence[Span], engine_spans: Sequence[Span] = ()) -> Decom
     tree = build_tree(spans)
     foreign = _by_response(engine_spans)
     runs = tuple(_run(root, foreign) for root in find_runs(tree))
+    tree.release()
     return Decomposition(
         runs=runs, spans=len(tree.order), duplicate_spans=tree.duplicates, warnings=tuple(tree.oddities)
     )
@@ -63,7 +64,10 @@ def _run(root: RunRoot, foreign: dict[str, list[Node]]) -> Run:
     if not root.virtual:
         _give_up(scopes, end)
     phases = sweep(build_claims(scopes), scopes, start, end)
-    return build_run(root, order, scopes, phases, end)
+    run = build_run(root, order, scopes, phases, end)
+    for scope in scopes:
+        scope.release()
+    return run
 
 
 def _window(root: RunRoot, scopes: list[Scope]) -> tuple[int, int]:

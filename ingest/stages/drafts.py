@@ -104,3 +104,9 @@ class Scope:
     tools: list[ToolDraft] = field(default_factory=list)
     branches: list[Scope] = field(default_factory=list)
     stages: list[Node] = field(default_factory=list)
+
+    def release(self) -> None:
+        """Cut the links between scope, calls and tools, as ``Tree.release`` does between nodes."""
+        for call in self.calls:
+            call.tools = []
+        self.calls, self.tools, self.branches = [], [], []

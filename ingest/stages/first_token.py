@@ -122,6 +122,4 @@ def _take_http_hint(call: CallDraft) -> None:
         return
     if headers - call.start >= max(HINT_MIN_NS, (call.end - call.start) * HINT_MIN_PERCENT // 100):
         call.first_token, call.source = headers, Source.DERIVED
-        call.https[-1].warn(
-            "first_token_from_http", "no first token told; the end of the HTTP span is taken for it"
-        )
+        call.https[-1].warn("first_token_from_http", "no first token told; the end of the HTTP span is taken for it")

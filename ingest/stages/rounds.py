@@ -48,6 +48,8 @@ def _ask(tool: ToolDraft, scope: Scope, starts: list[int], by_id: dict[str, Call
         before = bisect_left(starts, tool.start)
         recent = scope.calls[max(0, before - LOOK_BACK) : before]
         recent.reverse()
+        if tool.prefetched:  # the call that was guessed may come first, then those after the tool's start
+            recent = [*recent[:1], *scope.calls[before : before + LOOK_BACK], *recent[1:]]
         named = [call for call in recent if tool.name in call.wanted]
         asker = next(iter(named or recent), None)
     elif tool.start < asker.start:

@@ -103,14 +103,10 @@ def _warnings(
     if not calls:
         found.insert(
             0,
-            Oddity(
-                code="model_not_instrumented", text="no span tells of a model call: its time is orchestration"
-            ),
+            Oddity(code="model_not_instrumented", text="no span tells of a model call: its time is orchestration"),
         )
     if root.virtual:
-        found.insert(
-            0, Oddity(code="root_missing", text="the root span has not come; seen from its children")
-        )
+        found.insert(0, Oddity(code="root_missing", text="the root span has not come; seen from its children"))
     elif end > root.node.end:
         text = f"the root span ended {end - root.node.end} ns before its last model call did"
         found.insert(0, Oddity(code="root_ended_early", text=text, span_id=root.node.span.span_id))

@@ -112,9 +112,7 @@ def _adopt(orphans: list[Node], roots: list[RunRoot], holds: dict[Node, int]) ->
         orphan.parent = home
         home.children.append(orphan)
         if holds[orphan]:
-            orphan.warn(
-                "orphan_adopted", f"its parent {orphan.missing_parent} never came; taken into the run by time"
-            )
+            orphan.warn("orphan_adopted", f"its parent {orphan.missing_parent} never came; taken into the run by time")
     if len(left) < len(orphans):
         for root in roots:
             root.node.children.sort(key=Node.key)

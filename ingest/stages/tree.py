@@ -68,6 +68,12 @@ class Tree:
     duplicates: int
     oddities: list[Oddity] = field(default_factory=list)
 
+    def release(self) -> None:
+        """Cut all links, so that the nodes go at once: left to the garbage collector they cost a sixth of all."""
+        for node in self.order:
+            node.children = []
+            node.parent = None
+
 
 def build_tree(spans: Sequence[Span]) -> Tree:
     latest: dict[str, Span] = {span.span_id: span for span in spans}
@@ -160,9 +166,7 @@ def _cut_cycles(nodes: dict[str, Node], reached: list[Node]) -> list[Node]:
             if head.parent is not None:
                 head.parent.children.remove(head)
             head.parent = None
-            head.warn(
-                "parent_cycle", f"{len(cycle)} spans name each other as parents; cut before the earliest"
-            )
+            head.warn("parent_cycle", f"{len(cycle)} spans name each other as parents; cut before the earliest")
             heads.append(head)
     return heads
 

@@ -3,9 +3,20 @@ const token = name => getComputedStyle(document.documentElement).getPropertyValu
 export { token };
 export const stageColour = stage => token(stage.replaceAll("_", "-"));
 
+/* Plotly makes style elements, which the page's policy lets pass with its nonce only. */
+function giveStylesTheNonce() {
+  const { nonce } = document.querySelector("script[type=importmap]"), create = document.createElement.bind(document);
+  document.createElement = (tag, ...rest) => {
+    const made = create(tag, ...rest);
+    if (tag === "style") made.nonce = nonce;
+    return made;
+  };
+}
+
 let loading = null;
 export function plotly() {
   loading ??= new Promise((resolve, reject) => {
+    giveStylesTheNonce();
     const script = document.createElement("script");
     script.src = document.body.dataset.plotly;
     script.onload = () => resolve(window.Plotly);

@@ -21,8 +21,9 @@ export function drawMap(host, data) {
   data.rows.forEach((row, i) => {
     if (i % every) return;
     const piece = rows.appendChild(document.createElement("i"));
-    piece.style.left = `${Math.max(0, row.from / data.wall_ns * 100)}%`;
-    piece.style.width = `${Math.min(100, (row.to - row.from) / data.wall_ns * 100)}%`;
+    const left = Math.max(0, Math.min(100, row.from / data.wall_ns * 100));
+    piece.style.left = `${left}%`;
+    piece.style.width = `${Math.min(100 - left, (row.to - row.from) / data.wall_ns * 100)}%`;
     piece.style.top = `${i / data.rows.length * 100}%`;
   });
   const frame = host.appendChild(document.createElement("div"));

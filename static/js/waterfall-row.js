@@ -43,12 +43,9 @@ function nameCell(row, folded) {
 function lane(row, view, narrow) {
   const cell = node("div", "wf-lane");
   cell.setAttribute("role", "gridcell");
-  for (const [owner, from, to] of row.gaps ?? []) {
-    add(cell, view, from, to, `blk gap sg-${cssName(owner)}`);
-    const at = view.at(from);
-    if (!narrow && at > 12 && at < 104 && to - from > view.length * 2e-4) cell.append(label(at, "gap-label", `${LABELS[owner].toLowerCase()} `, ...durationNodes(to - from)));
-  }
   if (!row.blocks.length) add(cell, view, row.from, row.to, "blk agent");
+  for (const [owner, from, to] of row.gaps ?? []) add(cell, view, from, to, `blk gap sg-${cssName(owner)}`);
+  if (!narrow) cell.append(...gapLabel(row, view));
   for (const [owner, from, to, estimated, aside] of row.blocks) {
     const failed = row.failed && row.kind === "tool";
     add(cell, view, from, to, `blk ${failed ? "failed" : `sg-${cssName(owner)}`}${estimated ? " is-estimated" : ""}${aside ? " aside" : ""}`);
@@ -58,9 +55,26 @@ function lane(row, view, narrow) {
   const end = view.at(row.to);
   if (end >= 0 && view.at(row.from) <= 100) {
     const words = row.note ? [node("span", "mute", ` ${row.note}`)] : [];
-    cell.append(label(Math.min(end, 100), row.failed ? "bad" : "", ...durationNodes(row.to - row.from), ...words));
+    // Beside its block a note would leave the lane, so there it stands in it.
+    const place = row.note && end > 84 ? "before-end" : row.failed ? "bad" : "";
+    cell.append(label(Math.min(end, 100), place, ...durationNodes(row.to - row.from), ...words));
   }
   return cell;
+}
+
+/* One label a row, for the longest of its gaps: in it where it has room, else left of them all. Gaps too short to see
+   are named in the rounds only. */
+const ROOM = 18;
+function gapLabel(row, view) {
+  const gaps = row.gaps ?? [];
+  if (!gaps.length) return [];
+  const [owner, from, to] = gaps.reduce((a, b) => b[2] - b[1] > a[2] - a[1] ? b : a);
+  const words = [`${LABELS[owner].toLowerCase()} `, ...durationNodes(to - from)];
+  const left = Math.max(0, view.at(from)), right = Math.min(100, view.at(to)), begin = view.at(gaps[0][1]);
+  if (right - left > ROOM) return [label(left, "in-gap", ...words)];
+  // On the run's own row a label would stand on its line.
+  if (!row.depth || begin < ROOM || begin > 104 || to - from < view.length * 2e-4) return [];
+  return [label(begin, "gap-label", ...words)];
 }
 
 const label = (at, className, ...children) => {

@@ -93,8 +93,7 @@ class Up:
         began = time.monotonic()
         self.process.send_signal(signum)
         self.process.wait(timeout=PATIENCE_S)
-        took = time.monotonic() - began
-        return took
+        return time.monotonic() - began
 
     def close(self) -> None:
         self.process.wait()

@@ -21,7 +21,7 @@ from pathlib import Path
 WANTED = {
     "corpus": ("*/raw-*.bin", "*/raw-*.meta.json", "*/*.json"),
     "joined": ("*/raw-*.bin", "*/raw-*.meta.json", "*/*.json", "metrics/*"),
-    "engines": ("snapshots/**/*", "spans/*/*", "truth_*.json", "crosscheck_*.txt", "metric_versions.txt", "panels_*.txt"),
+    "engines": ("snapshots/**/*", "spans/*/*", "truth_*.json", "crosscheck_*.txt", "metric_versions.txt"),
 }
 GZIP_MAGIC = b"\x1f\x8b"
 WORD = re.compile(rb"\w")
@@ -85,8 +85,7 @@ def _mask(found: re.Match[bytes]) -> bytes:
 
 
 def _mask_value(found: re.Match[bytes]) -> bytes:
-    head = found.start("value") - found.start()
-    return found[0][:head] + WORD.sub(b"x", found["value"]) + found[0][head + len(found["value"]) :]
+    return found[0].removesuffix(found["value"] + b'"') + WORD.sub(b"x", found["value"]) + b'"'
 
 
 def _mask_sized(pattern: re.Pattern[bytes], content: bytes) -> bytes:

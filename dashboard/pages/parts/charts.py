@@ -1,4 +1,4 @@
-"""The numbers that the charts of Live draw, as JSON can carry them: nanoseconds as whole numbers, moments as strings."""
+"""The numbers that the charts of Live draw, as JSON carries them: durations as numbers, moments as strings."""
 
 from __future__ import annotations
 

@@ -128,19 +128,14 @@ def _rate(
     if share is not None and share_before is not None:
         points = (share - share_before) * 100
         # A single event in a short window is not yet a change.
-        quiet = (
-            abs(points) < NOISE * 100 * max(share_before, 0.1)
-            or abs((part or 0) - (part_before or 0)) < FEW_EVENTS
-        )
+        quiet = abs(points) < NOISE * 100 * max(share_before, 0.1) or abs((part or 0) - (part_before or 0)) < FEW_EVENTS
         worse = (points > 0) == more_is_worse
         change = (
             ALIKE
             if quiet
             else Change(text=f"{_arrow(points)} {_points(abs(points))}", tone="worse" if worse else "better")
         )
-    return Kpi(
-        name=name, value=percent(share), sides=[("of", count(whole), of)] if whole else [], change=change
-    )
+    return Kpi(name=name, value=percent(share), sides=[("of", count(whole), of)] if whole else [], change=change)
 
 
 def _points(points: float) -> str:

@@ -155,9 +155,7 @@ def choices(found: Iterable[Facet], wanted: RunFilter, links: Links) -> list[tup
             values.append((chosen, 0))
         if not values:
             continue
-        most = (
-            sum(n for _, n in values) if facet.field not in ("tool", "model") else max(n for _, n in values)
-        )
+        most = sum(n for _, n in values) if facet.field not in ("tool", "model") else max(n for _, n in values)
         shown.append(
             (
                 LABELS[facet.field],

@@ -121,9 +121,7 @@ def _segments(phases: list[PhaseRow]) -> list[Segment]:
 
 
 def _asked(call: CallRow, tools: Mapping[str, list[ToolRow]], answer: str | None, run: RunDetail) -> str:
-    names = Counter(
-        f"{tool.name} (agent)" if tool.agent else tool.name for tool in tools.get(call.span_id, [])
-    )
+    names = Counter(f"{tool.name} (agent)" if tool.agent else tool.name for tool in tools.get(call.span_id, []))
     if names:
         return ", ".join(f"{name} × {n}" if n > 1 else name for name, n in names.items())
     if call.error:

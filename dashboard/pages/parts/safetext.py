@@ -18,20 +18,20 @@ def visible(text: str) -> str:
     return _DIRECTION.sub(lambda m: f"⟨U+{ord(m[0]):04X}⟩", text)
 
 
-def as_text(value: Any) -> str:
-    """An attribute as people read it: text as it is, JSON laid out, everything else as JSON writes it."""
+def as_text(value: Any, wide: int = 0) -> str:
+    """An attribute as people read it: text as it is, JSON laid out unless it fits on a line of ``wide`` characters."""
     if isinstance(value, str):
-        return visible(_laid_out(value))
-    return visible(
-        json.dumps(value, ensure_ascii=False, indent=2 if isinstance(value, dict | list) else None)
-    )
+        return visible(value if len(value) <= wide else _laid_out(value))
+    line = json.dumps(value, ensure_ascii=False)
+    if len(line) <= wide or not isinstance(value, dict | list):
+        return visible(line)
+    return visible(json.dumps(value, ensure_ascii=False, indent=2))
 
 
 def _laid_out(text: str) -> str:
-    if text[:1] not in "{[" or not text or len(text) > PRETTY_LIMIT:
+    if text[:1] not in ("{", "[") or len(text) > PRETTY_LIMIT:
         return text
     try:
-        # Returns carriage returns inside strings escaped, so lines stay lines.
         return json.dumps(json.loads(text), ensure_ascii=False, indent=2)
     except (ValueError, RecursionError):
         return text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dashboard.figures import count, duration, percent, plural, share_of
+from dashboard.figures import count, duration, percent, plural
 from ingest.read.values import CallRow, RunDetail
 
 from .bar import LABELS, amounts
@@ -17,21 +17,15 @@ def cost(run: RunDetail) -> tuple[str, list[str]]:
     most = max(parts, key=parts.__getitem__)
     if not run.wall_ns or not parts[most]:
         return (
-            "Nothing has been measured yet."
-            if run.provisional
-            else "This run took no time that could be measured."
+            "Nothing has been measured yet." if run.provisional else "This run took no time that could be measured."
         ), []
     begin = "So far " if run.provisional and not run.root_ended else ""
     label = LABELS[most].lower() if begin else LABELS[most]
-    headline = (
-        f"{begin}{label} cost most: {duration(parts[most])}, {percent(parts[most] / run.wall_ns)} of the run."
-    )
+    headline = f"{begin}{label} cost most: {duration(parts[most])}, {percent(parts[most] / run.wall_ns)} of the run."
     return headline, [*_REASONS[most](run), *_second(parts, most, run.wall_ns), *_estimated(run)]
 
 
-def _model(
-    prefix: str, fact: Callable[[CallRow], int | None], again: bool
-) -> Callable[[RunDetail], list[str]]:
+def _model(prefix: str, fact: Callable[[CallRow], int | None], again: bool) -> Callable[[RunDetail], list[str]]:
     def reasons(run: RunDetail) -> list[str]:
         calls = [c for c in run.calls if c.carries_tool_results == again and fact(c)]
         if not calls:
@@ -49,24 +43,20 @@ def _model(
 
 def _cached(calls: list[CallRow]) -> list[str]:
     told = [c for c in calls if c.cached_tokens is not None and c.input_tokens]
-    share = share_of(sum(c.cached_tokens or 0 for c in told), sum(c.input_tokens or 0 for c in told))
-    if share is None:
+    cached, asked = sum(c.cached_tokens or 0 for c in told), sum(c.input_tokens or 0 for c in told)
+    if not asked:
         return []
     whose = plural(len(told), "call") if len(told) > 1 else "that call"
-    return [
-        f"The cache held {percent(share)} of the {count(sum(c.input_tokens or 0 for c in told))} prompt tokens of {whose}."
-    ]
+    return [f"The cache held {percent(cached / asked)} of the {count(asked)} prompt tokens of {whose}."]
 
 
 def _pace(calls: list[CallRow]) -> list[str]:
     told = [c for c in calls if c.tpot_ns is not None and c.output_tokens]
-    tokens, ns = (
-        sum((c.output_tokens or 1) - 1 for c in told),
-        sum((c.tpot_ns or 0) * ((c.output_tokens or 1) - 1) for c in told),
-    )
-    if not tokens:
+    tokens = sum(c.output_tokens or 0 for c in told)
+    if tokens <= len(told):
         return []
-    return [f"{count(sum(c.output_tokens or 0 for c in told))} tokens came at {duration(ns // tokens)} each."]
+    ns = sum((c.tpot_ns or 0) * ((c.output_tokens or 1) - 1) for c in told)
+    return [f"{count(tokens)} tokens came at {duration(ns // (tokens - len(told)))} each."]
 
 
 def _tools(run: RunDetail) -> list[str]:
@@ -94,11 +84,7 @@ def _unsplit(run: RunDetail) -> list[str]:
         if len(unsplit) > 1
         else "its call"
     )
-    why = (
-        "the provider did not stream"
-        if all(c.streamed is False for c in unsplit)
-        else "no span tells when it came"
-    )
+    why = "the provider did not stream" if all(c.streamed is False for c in unsplit) else "no span tells when it came"
     return [f"First token unknown for {which}: {why}."]
 
 

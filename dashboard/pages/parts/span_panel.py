@@ -15,7 +15,7 @@ from .rounds import asking_call, labels
 from .safetext import as_text, visible
 from .waterfall import call_parts
 
-LONG = 120  # characters from which a value is folded
+LONG = 80  # characters from which a value is folded
 FOLDED_LIMIT = 20_000  # characters of a folded value that come with the panel
 KINDS = {1: "internal", 2: "server", 3: "client", 4: "producer", 5: "consumer"}
 
@@ -51,6 +51,7 @@ class Panel:
     facts: list[Pair] = field(default_factory=list)
     short: list[Value] = field(default_factory=list)
     folded: list[Value] = field(default_factory=list)
+    events: list[Value] = field(default_factory=list)
     resource: list[Value] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     stored: bool = True
@@ -64,7 +65,7 @@ def panel(run: RunDetail, span_id: str, span: SpanRow | None) -> Panel | None:
     if span is None and fact is None and span_id != run.root_span_id:
         return None
     segments, split = _call_split(run, call) if call else ([], [])
-    short, folded = _values(_brought(span))
+    short, folded = _values(_attributes(span))
     name = (call.model if call else tool.name if tool else None) or (span.name if span else run.name)
     return Panel(
         title=visible(name or "unnamed span"),
@@ -77,6 +78,7 @@ def panel(run: RunDetail, span_id: str, span: SpanRow | None) -> Panel | None:
         facts=_call_facts(call) if call else _tool_facts(tool) if tool else _span_facts(run, span_id, span),
         short=short,
         folded=folded,
+        events=_values(_events(span), fold=False)[0],
         resource=_values((span.resource or {}).items(), fold=False)[0] if span else [],
         warnings=[visible(w.text) for w in run.warnings if w.span_id == span_id],
         stored=span is not None,
@@ -85,7 +87,7 @@ def panel(run: RunDetail, span_id: str, span: SpanRow | None) -> Panel | None:
 
 def whole_value(span: SpanRow | None, key: str) -> str | None:
     """All of one attribute as text, for the reader who asked for it."""
-    return next((as_text(value) for name, value in _brought(span) if name == key), None)
+    return next((as_text(value) for name, value in [*_attributes(span), *_events(span)] if name == key), None)
 
 
 def _status(call: CallRow | None, tool: ToolRow | None, span: SpanRow | None) -> tuple[str, str] | None:
@@ -122,9 +124,7 @@ def _call_split(run: RunDetail, call: CallRow) -> tuple[list[Segment], list[Pair
     phases = [
         p
         for p in run.phases
-        if p.span_id == call.span_id
-        and p.owner in LABELS
-        and p.owner not in ("tool_parsing", "orchestration")
+        if p.span_id == call.span_id and p.owner in LABELS and p.owner not in ("tool_parsing", "orchestration")
     ]
     if sum(p.end_ns - p.start_ns for p in phases) == call.wall_ns:
         amounts: Counter[str] = Counter()
@@ -136,9 +136,7 @@ def _call_split(run: RunDetail, call: CallRow) -> tuple[list[Segment], list[Pair
         by_source: Mapping[str, Mapping[str, int]] = sources
     else:
         parts = call_parts(call)
-        by_source = {
-            owner: {"unknown" if owner == "model_unsplit" else call.source: ns} for owner, ns in parts
-        }
+        by_source = {owner: {"unknown" if owner == "model_unsplit" else call.source: ns} for owner, ns in parts}
     weakest = {owner: max(found, key=found.__getitem__) for owner, found in by_source.items()}
     drawn = segments_of(parts, weakest, by_source)
     figures = exact_together([s.ns for s in drawn], call.wall_ns)
@@ -182,11 +180,7 @@ def _tool_facts(tool: ToolRow) -> list[Pair]:
     outcome = {True: "ok", False: "failed", None: "unknown"}[tool.ok]
     return [
         Pair(label="Tool execution", css="tool-execution", value=exact(tool.wall_ns), source="client"),
-        *(
-            [Pair(label="of it transport", value=exact(tool.transport_ns))]
-            if tool.transport_ns is not None
-            else []
-        ),
+        *([Pair(label="of it transport", value=exact(tool.transport_ns))] if tool.transport_ns is not None else []),
         Pair(label="Outcome", value=Figure(outcome)),
         *([Pair(label="Attempts", value=count(tool.attempts))] if tool.attempts > 1 else []),
     ]
@@ -201,25 +195,23 @@ def _span_facts(run: RunDetail, span_id: str, span: SpanRow | None) -> list[Pair
     return facts + ([Pair(label="Kind", value=Figure(KINDS[span.kind]))] if span.kind in KINDS else [])
 
 
-def _brought(span: SpanRow | None) -> Iterable[tuple[str, Any]]:
-    """Attributes, then events by their number and name."""
-    if span is None:
-        return
-    yield from sorted((span.attributes or {}).items())
-    for number, event in enumerate(span.events or [], 1):
-        yield f"event {number}: {event['name']}", {"unix_ns": event["unix_ns"], **event["attributes"]}
+def _attributes(span: SpanRow | None) -> Iterable[tuple[str, Any]]:
+    return sorted((span.attributes or {}).items()) if span else []
+
+
+def _events(span: SpanRow | None) -> Iterable[tuple[str, Any]]:
+    """By number and name, with their moment from the span's start."""
+    for number, event in enumerate((span.events or []) if span else [], 1):
+        after = duration(int(event["unix_ns"]) - span.start_unix_ns) if span else ""
+        yield f"{number}: {event['name']}", {"after": str(after), **event["attributes"]}
 
 
 def _values(brought: Iterable[tuple[str, Any]], *, fold: bool = True) -> tuple[list[Value], list[Value]]:
     short, folded = [], []
     for key, value in brought:
-        text = as_text(value)
+        text = as_text(value, wide=LONG)
         long = fold and (len(text) > LONG or "\n" in text)
-        shown = Value(
-            key=key,
-            text=text[:FOLDED_LIMIT],
-            cut=len(text) > FOLDED_LIMIT,
-            size=size(len(text.encode(errors="replace"))),
-        )
+        length = size(len(text.encode(errors="replace")))
+        shown = Value(key=key, text=text[:FOLDED_LIMIT], cut=len(text) > FOLDED_LIMIT, size=length)
         (folded if long else short).append(shown)
     return short, folded

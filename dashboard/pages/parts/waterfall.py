@@ -45,9 +45,7 @@ def _foreign_roots(run: RunDetail, trace: TraceDetail | None) -> set[str]:
     return roots - {run.root_span_id}
 
 
-def _tree(
-    run: RunDetail, spans: dict[str, SpanRow], foreign: set[str]
-) -> tuple[dict[str, list[str]], list[str]]:
+def _tree(run: RunDetail, spans: dict[str, SpanRow], foreign: set[str]) -> tuple[dict[str, list[str]], list[str]]:
     """Children by span, and the spans at the top: the run's root, then calls and tools that lie outside its tree
     (orphans that the decomposition gave to this run) with what is below them."""
     starts = {span_id: span.start_unix_ns for span_id, span in spans.items()}
@@ -189,18 +187,24 @@ def call_blocks(call: CallRow, origin_ns: int) -> list[Block]:
     blocks: list[Block] = []
     at, end = call.start_unix_ns - origin_ns, call.start_unix_ns + call.wall_ns - origin_ns
     for owner, ns in call_parts(call):
-        blocks.append(
-            [owner, at, min(at + ns, end), call.source == "estimated" and owner != "model_unsplit", True]
-        )
+        blocks.append([owner, at, min(at + ns, end), call.source == "estimated" and owner != "model_unsplit", True])
         at = min(at + ns, end)
     return blocks
 
 
 def _lay_gaps(rows: list[dict[str, Any]], phases: list[PhaseRow]) -> None:
     """A gap is drawn before the row that ended it; the last one, which nothing ended, on the run's own row."""
-    by_start = {block[1]: row for row in rows for block in row["blocks"] if not block[4]}
+    by_span = {row["id"]: row for row in rows}
+    waiting: list[PhaseRow] = []
     for phase in phases:
         if phase.owner in GAPS:
-            row = by_start.get(phase.end_ns) or (rows[0] if rows else None)
-            if row is not None:
-                row.setdefault("gaps", []).append([phase.owner, phase.start_ns, phase.end_ns])
+            waiting.append(phase)
+        else:
+            _draw_gaps(by_span.get(phase.span_id or "") or rows[0], waiting)
+            waiting = []
+    _draw_gaps(rows[0], waiting)
+
+
+def _draw_gaps(row: dict[str, Any], gaps: list[PhaseRow]) -> None:
+    if gaps:
+        row.setdefault("gaps", []).extend([gap.owner, gap.start_ns, gap.end_ns] for gap in gaps)

@@ -30,9 +30,7 @@ RANGES = (
         step_words="by half minute",
     ),
     Range(key="1h", label="1 h", words="the last hour", seconds=3600, step_s=60, step_words="by minute"),
-    Range(
-        key="6h", label="6 h", words="the last 6 hours", seconds=21_600, step_s=300, step_words="by 5 minutes"
-    ),
+    Range(key="6h", label="6 h", words="the last 6 hours", seconds=21_600, step_s=300, step_words="by 5 minutes"),
     Range(
         key="24h",
         label="24 h",
@@ -73,9 +71,7 @@ def read_window(parameters: Mapping[str, str], now_ns: int, usual: Range = USUAL
     key = parameters.get("range", usual.key)
     chosen = next((r for r in RANGES if r.key == key), None)
     if chosen is None:
-        problems.append(
-            f"range={key}: expected one of {', '.join(r.key for r in RANGES)}; {usual.label} is shown."
-        )
+        problems.append(f"range={key}: expected one of {', '.join(r.key for r in RANGES)}; {usual.label} is shown.")
     chosen = chosen or usual
     return Window(range=chosen, from_unix_ns=now_ns - chosen.seconds * SECOND_NS, to_unix_ns=None), problems
 

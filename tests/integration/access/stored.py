@@ -25,7 +25,9 @@ def store_run(project: Project, ended_ns: int | None = None, wall_ns: int = 2 * 
     trace_id, root = secrets.token_bytes(16), secrets.token_bytes(8)
     run = _run(trace_id.hex(), root.hex(), end_ns - wall_ns, wall_ns)
     day = today(time.time_ns())
-    sent = span(SECRET_WORD, trace_id=trace_id, span_id=root, start_time_unix_nano=end_ns - wall_ns, end_time_unix_nano=end_ns)
+    sent = span(
+        SECRET_WORD, trace_id=trace_id, span_id=root, start_time_unix_nano=end_ns - wall_ns, end_time_unix_nano=end_ns
+    )
     content = traces(sent, service=SECRET_WORD).SerializeToString()
     Trace.objects.create(trace_id=trace_id, project_id=project.pk, day=day)
     Chunk.objects.create(
@@ -50,13 +52,14 @@ def _run(trace_id: str, root: str, start_ns: int, wall_ns: int) -> Run:
         sources=dict.fromkeys(Stage) | {Stage.DECODE: Source.CLIENT},
         sources_ns={stage: {Source.CLIENT: wall_ns} if stage == Stage.DECODE else {} for stage in Stage},
     )  # fmt: skip
+    end_ns = start_ns + wall_ns
+    whole = Phase(start_unix_ns=start_ns, end_unix_ns=end_ns, owner=Stage.DECODE, span_id=root, source=Source.CLIENT)
     return Run(
-        trace_id=trace_id, root_span_id=root, root_ended=True, name=SECRET_WORD, service=SECRET_WORD, agent=SECRET_WORD,
-        version="1", environment="production", session_id=None, user_id=None, model="m", engine=None, status="ok",
-        error=None, start_unix_ns=start_ns, breakdown=breakdown, ttft_ns=None, first_token_ns=None, ttft_sum_ns=None,
-        rounds=1, input_tokens=None, cached_tokens=None, output_tokens=None, calls=(_call(root, start_ns, wall_ns),),
-        tools=(_tool(start_ns),), warnings=(),
-        phases=(Phase(start_unix_ns=start_ns, end_unix_ns=start_ns + wall_ns, owner=Stage.DECODE, span_id=root, source=Source.CLIENT),),
+        trace_id=trace_id, root_span_id=root, root_ended=True, name=SECRET_WORD, service=SECRET_WORD,
+        agent=f"{SECRET_WORD} run", version="1", environment="production", session_id=None, user_id=None,
+        model="m", engine=None, status="ok", error=None, start_unix_ns=start_ns, breakdown=breakdown, ttft_ns=None,
+        first_token_ns=None, ttft_sum_ns=None, rounds=1, input_tokens=None, cached_tokens=None, output_tokens=None,
+        calls=(_call(root, start_ns, wall_ns),), tools=(_tool(start_ns),), phases=(whole,), warnings=(),
     )  # fmt: skip
 
 

@@ -193,7 +193,9 @@ async def test_values_nested_too_deep_cost_their_span_alone(web: httpx.AsyncClie
     good, deep = span(), span()
     deep.attributes.add(key="ten").value.CopyFrom(nested(10))
     packed = wire.field(1, b"k") + wire.field(2, too_deep())
-    content = raw_traces(good.SerializeToString(), span().SerializeToString() + wire.field(9, packed), deep.SerializeToString())
+    content = raw_traces(
+        good.SerializeToString(), span().SerializeToString() + wire.field(9, packed), deep.SerializeToString()
+    )
     assert partial(await web.post("/v1/traces", content=content, headers=PROTOBUF))[0] == 1
     assert len(stored(good.trace_id)) == len(stored(deep.trace_id)) == 1
 

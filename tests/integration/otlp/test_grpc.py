@@ -169,7 +169,7 @@ async def test_a_port_in_use_is_told(receiver: Receiver) -> None:
     server = make_server(receiver, address)
     await server.start()
     try:
-        with pytest.raises(RuntimeError, match="127.0.0.1"):
+        with pytest.raises(RuntimeError, match=r"127\.0\.0\.1"):
             make_server(receiver, address)
     finally:
         await server.stop(None)

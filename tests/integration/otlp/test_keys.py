@@ -96,7 +96,9 @@ async def test_each_key_sends_to_its_own_project(web: httpx.AsyncClient, closed:
     assert len(rows("SELECT DISTINCT project_id FROM ingest_chunk WHERE trace_id = %s", same.trace_id)) == 2
 
 
-async def test_an_open_instance_takes_what_comes_without_a_key(web: httpx.AsyncClient, project: Project, rows: Any) -> None:
+async def test_an_open_instance_takes_what_comes_without_a_key(
+    web: httpx.AsyncClient, project: Project, rows: Any
+) -> None:
     for headers in ({}, {"authorization": "Bearer of-another-product"}, {"authorization": basic("pk-lf-1", "sk-lf-1")}):
         assert (await send(web, **headers)).status_code == 200, headers
     assert rows("SELECT DISTINCT project_id FROM ingest_chunk") == [{"project_id": project.pk}]

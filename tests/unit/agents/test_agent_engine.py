@@ -57,9 +57,7 @@ async def test_its_latencies_add_up(rig: Rig) -> None:
 
     told = rig.told().one("llm_request")
     latency = {
-        name.removeprefix("gen_ai.latency."): value
-        for name, value in told.attributes.items()
-        if "latency" in name
+        name.removeprefix("gen_ai.latency."): value for name, value in told.attributes.items() if "latency" in name
     }
     queue, prefill, decode = (
         latency[name] for name in ("time_in_queue", "time_in_model_prefill", "time_in_model_decode")

@@ -67,9 +67,7 @@ async def test_a_tool_that_fails_is_told_to_the_model_and_the_run_goes_on(rig: R
 
 
 async def test_one_failing_tool_leaves_the_others_of_its_round_alone(rig: Rig) -> None:
-    rig.playbook.plan(
-        "Go.", Reply(calls=[call("raising", number=1), call("find_order", number=2)]), Reply("Half.")
-    )
+    rig.playbook.plan("Go.", Reply(calls=[call("raising", number=1), call("find_order", number=2)]), Reply("Half."))
 
     result = await rig.agent(find_order, raising).run("Go.")
 

@@ -62,9 +62,7 @@ async def test_its_spans_follow_each_other_inside_the_run(rig: Rig) -> None:
 async def test_it_names_things_as_the_conventions_do(rig: Rig) -> None:
     plan_one_round(rig)
 
-    await rig.agent(find_order, instructions="Be brief.").run(
-        QUESTION, conversation_id="conv-1", user_id="user-1"
-    )
+    await rig.agent(find_order, instructions="Be brief.").run(QUESTION, conversation_id="conv-1", user_id="user-1")
 
     told = rig.told()
     run, chat, used = told.one("invoke_agent"), told.of("chat")[0], told.one("execute_tool")
@@ -101,9 +99,7 @@ async def test_its_messages_are_role_and_parts(rig: Rig) -> None:
     (first, second), used = told.of("chat"), told.one("execute_tool")
     call_id = used.attributes["gen_ai.tool.call.id"]
     asked = {"type": "tool_call", "id": call_id, "name": "find_order", "arguments": {"number": 7}}
-    assert json.loads(first.attributes["gen_ai.system_instructions"]) == [
-        {"type": "text", "content": "Be brief."}
-    ]
+    assert json.loads(first.attributes["gen_ai.system_instructions"]) == [{"type": "text", "content": "Be brief."}]
     assert json.loads(first.attributes["gen_ai.output.messages"]) == [
         {"role": "assistant", "parts": [asked], "finish_reason": "tool_calls"}
     ]

@@ -28,9 +28,7 @@ def test_the_key_goes_along_and_so_do_opentelemetrys_headers() -> None:
     assert Target.of(None, environ).headers == {"authorization": "Bearer k", "x-team": "blue"}
 
 
-@pytest.mark.parametrize(
-    ("status", "advice"), [(401, "SIXSTAGE_INGEST_KEY"), (404, "make up"), (503, "make up")]
-)
+@pytest.mark.parametrize(("status", "advice"), [(401, "SIXSTAGE_INGEST_KEY"), (404, "make up"), (503, "make up")])
 def test_a_refusal_says_what_to_do(collector: Collector, status: int, advice: str) -> None:
     collector.status = status
 

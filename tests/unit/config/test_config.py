@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from dashboard.config import is_loopback, read_config
+from dashboard.config import database_number, is_loopback, read_config
 
 PRODUCTION = {
     "SIXSTAGE_MODE": "production",
@@ -80,3 +80,11 @@ def test_secrets_are_made_once_and_kept(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_only_loopback_is_loopback(host: str, loopback: bool) -> None:
     assert is_loopback(host) is loopback
+
+
+@pytest.mark.parametrize(
+    ("redis_url", "number"),
+    [("unix:///run/v.sock", "0"), ("unix:///run/v.sock?db=3", "3"), ("redis://cache", "0"), ("redis://cache:6379/2", "2")],
+)
+def test_the_database_of_a_redis_url_is_told(redis_url: str, number: str) -> None:
+    assert database_number(redis_url) == number

@@ -50,8 +50,10 @@ def test_each_bad_combination_has_its_id(changes: dict[str, str], problem: str) 
 
 def test_every_problem_says_what_to_do() -> None:
     bad = PRODUCTION | {
-        "SIXSTAGE_SECRET_KEY": "x", "SIXSTAGE_ALLOWED_HOSTS": "*", "SIXSTAGE_PUBLIC_URL": "http://a",
-    }  # fmt: skip
+        "SIXSTAGE_SECRET_KEY": "x",
+        "SIXSTAGE_ALLOWED_HOSTS": "*",
+        "SIXSTAGE_PUBLIC_URL": "http://a",
+    }
     found = problems_of(read_config(bad))
     assert len(found) == 3
     assert all(problem.hint for problem in found)

@@ -27,6 +27,7 @@ BODY = b"a batch of spans " * 1000
         ("deflate", zlib.compress(BODY)[2:-4]),  # bare, as some clients send it
         ("zstd", zstandard.compress(BODY)),
     ],
+    ids=["none", "identity", "gzip", "gzip in capitals", "gzip in two members", "deflate", "bare deflate", "zstd"],
 )
 def test_it_unfolds_what_clients_send(encoding: str, sent: bytes) -> None:
     assert decompress(sent, encoding, LIMIT_BYTES) == BODY

@@ -31,5 +31,5 @@ def test_the_fields_of_a_message_are_walked_in_order() -> None:
 
 @pytest.mark.parametrize("data", [b"\x0a\x05ab", b"\xff" * 11, b"\x00\x01", b"\x0b", b"\x09\x01"])
 def test_what_is_no_message_is_refused(data: bytes) -> None:
-    with pytest.raises(ValueError, match="."):
+    with pytest.raises(ValueError, match=r"."):
         list(wire.fields(data))

@@ -1,0 +1,38 @@
+"""`make bench`: measure, print each row beside its bar and aim, and say whether the runs were right."""
+
+import argparse
+import os
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+from benchmarks.ingest import Plan, measure
+from benchmarks.report import as_markdown, save
+
+RESULTS = Path(__file__).parent / "results"
+HALF_OF_THE_BAR = 6_000  # spans/s; row 2's bar is 12,000
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument(
+        "--spans", type=int, default=120_000, help="how many to send at full speed (default %(default)s)"
+    )
+    parser.add_argument("--million", action="store_true", help="send 1,000,000 spans, as the targets say")
+    parser.add_argument("--rate", type=int, default=HALF_OF_THE_BAR, help="spans/s for row 3 (default %(default)s)")
+    parser.add_argument("--seconds", type=float, default=300, help="each part is given up after this time")
+    parser.add_argument("--save", action="store_true", help=f"keep the result in {RESULTS.name}/ under today's date")
+    asked = parser.parse_args()
+    plan = Plan(spans=1_000_000 if asked.million else asked.spans, rate=asked.rate, seconds=asked.seconds)
+    cores = os.cpu_count() or 1
+    if os.getloadavg()[0] > 0.25 * cores:
+        print(f"The load average is {os.getloadavg()[0]:.2f} on {cores} cores: the bars bind on an idle machine only.")
+    result = measure(plan)
+    print(as_markdown(result))
+    if asked.save:
+        print(f"kept in {save(result, RESULTS, datetime.now(UTC))}")
+    return 1 if result.faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

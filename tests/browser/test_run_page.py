@@ -1,0 +1,114 @@
+"""Run: exact figures, the waterfall, and texts that are only texts."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Open
+from tests.browser.traffic import HOSTILE, LARGE, Traffic
+
+ROW = ".wf-row"
+
+
+def thousandths(text: str) -> int:
+    """14.795 s → 14795."""
+    return int(re.sub(r"[^0-9.]", "", text).replace(".", ""))
+
+
+def test_the_ten_and_the_rounds_add_up_to_the_wall_on_the_page(open_page: Open, traffic: Traffic) -> None:
+    page = open_page(f"/runs/{traffic.shop[2]}")
+    wall = thousandths(page.locator(".run-wall").inner_text())
+    amounts = page.locator(".split .amount").all_inner_texts()
+    times = page.locator(".rounds tbody td:nth-child(4)").all_inner_texts()
+    assert len(amounts) == 10
+    assert sum(map(thousandths, amounts)) == sum(map(thousandths, times)) == wall == 1600
+
+
+def test_a_row_chosen_by_click_shows_its_span(open_page: Open, traffic: Traffic) -> None:
+    page = open_page(f"/runs/{traffic.shop[0]}")
+    expect(page.locator("#side .side-title")).to_be_visible()
+    page.locator(ROW, has_text="search_orders").click()
+    expect(page.locator("#side .side-title")).to_have_text("search_orders")
+    expect(page.locator("#side")).to_contain_text('{"order": "88-1042"}')
+    assert re.search(r"#span=[0-9a-f]{16}$", page.url)
+    # The address leads there again.
+    page.goto(page.url)
+    page.reload()
+    expect(page.locator("#side .side-title")).to_have_text("search_orders")
+    expect(page.locator(f"{ROW}[aria-selected=true]")).to_contain_text("search_orders")
+
+
+def test_keys_move_through_spans_and_zoom(open_page: Open, traffic: Traffic) -> None:
+    page = open_page(f"/runs/{traffic.shop[0]}")
+    expect(page.locator("#side .side-title")).to_be_visible()
+    page.locator(ROW).first.click()
+    page.keyboard.press("j")
+    expect(page.locator(f"{ROW}[aria-selected=true]")).to_contain_text("tiny-70b")
+    expect(page.locator("#side")).to_contain_text("Time to first token")
+    before = page.locator(".map-window").bounding_box()
+    page.keyboard.press("w")
+    after = page.locator(".map-window").bounding_box()
+    assert before
+    assert after
+    assert after["width"] < before["width"] * 0.6
+    page.get_by_role("button", name="Fit").click()
+    expect(page.locator(".wf-axis")).to_contain_text("0.0")
+
+
+def test_branches_fold_and_search_keeps_what_is_above(open_page: Open, traffic: Traffic) -> None:
+    page = open_page(f"/runs/{traffic.shop[0]}")
+    expect(page.locator(ROW)).to_have_count(5)
+    page.get_by_role("searchbox", name="Find in spans").fill("policy")
+    expect(page.locator(ROW)).to_have_count(2)
+    expect(page.locator("#span-count")).to_have_text(re.compile("1 of 5"))
+    page.get_by_role("searchbox", name="Find in spans").fill("")
+    page.locator(f"{ROW} .twist").first.click()
+    expect(page.locator(ROW)).to_have_count(1)
+
+
+def test_hostile_names_and_texts_are_shown_as_text(open_page: Open, traffic: Traffic) -> None:
+    page = open_page(f"/runs/{traffic.hostile}")
+    expect(page.locator("#side .side-title")).to_be_visible()
+    tool = page.locator(ROW, has_text="onerror").nth(1)
+    expect(tool).to_contain_text("a⟨U+202E⟩b␛[31m<img")
+    tool.click()
+    expect(page.locator("#side .side-title")).to_contain_text("<script>")
+    _unfold(page, "gen_ai.tool.call.result")
+    text = page.locator("#side details[open] pre")
+    expect(text).to_contain_text(HOSTILE)
+    page.get_by_role("link", name=re.compile("Show all")).click()
+    expect(page.get_by_role("link", name=re.compile("Show all"))).to_have_count(0)
+    assert len(text.inner_text()) == len(HOSTILE) * 4000
+    assert page.locator("img, #side script, main script:not([type='application/json'])").count() == 0
+    assert page.title() != "owned"
+
+
+def test_prompts_show_other_scripts_and_name_marks_that_turn_text(open_page: Open, traffic: Traffic) -> None:
+    page = open_page(f"/runs/{traffic.hostile}")
+    expect(page.locator("#side .side-title")).to_be_visible()
+    page.locator(ROW, has_text="tiny-70b").first.click()
+    _unfold(page, "gen_ai.input.messages")
+    expect(page.locator("#side details[open] pre")).to_contain_text("你好 مرحبا 🙂 ⟨U+202E⟩gnp.exe")
+
+
+def _unfold(page: Page, key: str) -> None:
+    page.locator("#side summary", has_text=key).click()
+
+
+def test_two_thousand_spans_stay_light(open_page: Open, traffic: Traffic) -> None:
+    page = open_page(f"/runs/{traffic.large}")
+    expect(page.locator("#side .side-title")).to_be_visible()
+    expect(page.locator("#span-count")).to_contain_text(re.compile(rf"{LARGE // 1000}\s001 spans"))
+    assert page.locator(ROW).count() < 80
+    page.locator(".wf-scroll").evaluate("node => { node.scrollTop = node.scrollHeight; }")
+    expect(page.locator(ROW).last).to_have_attribute("aria-rowindex", str(LARGE + 1))
+    page.locator(ROW).last.click()
+    expect(page.locator("#side .side-title")).to_have_text("log")
+
+
+def test_a_run_that_is_not_here_says_what_to_do(open_page: Open) -> None:
+    page = open_page(f"/runs/{'0' * 32}-{'0' * 16}")
+    expect(page.locator("h1")).to_have_text("No run has this id here")
+    expect(page.get_by_role("link", name="Search for its trace")).to_be_visible()

@@ -61,9 +61,7 @@ async def _socket(scope: Scope, receive: Receive, send: Send) -> None:
         await sockets(scope, receive, send)
     else:
         await receive()
-        await send(
-            {"type": "websocket.close", "code": 4404, "reason": "no such socket; the live one is /ws/live/"}
-        )
+        await send({"type": "websocket.close", "code": 4404, "reason": "no such socket; the live one is /ws/live/"})
 
 
 application = Application()

@@ -67,7 +67,8 @@ def add_member(project: Project, username: str, role: str) -> Membership:
     user = User.objects.filter(username=username.strip().replace("\x00", "")).first()
     if user is None:
         raise ChangeRefused(
-            f"There is no user {username.strip()[:60]!r}. Users are made with manage.py createsuperuser."
+            f"There is no user {username.strip()[:60]!r}. Make one on the server with manage.py make_admin, "
+            "then choose the role here."
         )
     member, is_new = Membership.objects.get_or_create(project=project, user=user, defaults={"role": wanted})
     if not is_new:

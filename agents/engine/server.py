@@ -42,7 +42,7 @@ async def serve(engine: SimulatedEngine, host: str = "127.0.0.1", port: int = 0)
             date_header=False,  # it is the loop replaced above that keeps it up to date
             lifespan="off",
             ws="none",
-            timeout_graceful_shutdown=1,
+            timeout_graceful_shutdown=10,  # answers whose clients left end at once, if the machine has time
         )
         server = _Server(config)
         serving = asyncio.create_task(server.serve(sockets=[listener]))

@@ -41,7 +41,7 @@ export function chartTemplate() {
       colorway: [token("text"), token("control-line"), token("accent")],
       separators: ".\u202f", showlegend: false, bargap: .15, dragmode: false, hovermode: "x unified",
       hoverlabel: { bgcolor: token("pop"), bordercolor: token("line-strong"), align: "left", font: { family: token("sans"), size: 12, color: token("text") } },
-      xaxis: { ...axis, showgrid: true, showspikes: true, spikemode: "across", spikesnap: "data", tickformat: "%H:%M", hoverformat: "%H:%M" },
+      xaxis: { ...axis, type: "date", showgrid: true, showspikes: true, spikemode: "across", spikesnap: "data", tickformat: "%H:%M", hoverformat: "%H:%M" },
       yaxis: { ...axis, rangemode: "tozero", nticks: 5 },
       annotationdefaults: { showarrow: false, font: { size: 12, color: token("text-2") } },
       shapedefaults: { line: { color: token("text-3"), width: 1, dash: "2px,3px" } },

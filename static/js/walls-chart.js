@@ -17,7 +17,7 @@ export function wallsFigure(points, width) {
       dots(points, drawn.filter(i => points.failed[i]), { color: token("bad-fill"), symbol: "diamond", size: 8 })],
     layout: {
       height: 232, margin: { l: 44, r: 8, t: 10, b: 24 }, hovermode: "closest",
-      xaxis: { range: [plotTime(full ? points.end_unix_ns.at(-1) : points.from_unix_ns), plotTime(points.to_unix_ns)], nticks: width < 400 ? 4 : 5, showspikes: false },
+      xaxis: { type: "date", range: [plotTime(full ? points.end_unix_ns.at(-1) : points.from_unix_ns), plotTime(points.to_unix_ns)], nticks: width < 400 ? 4 : 5, showspikes: false },
       yaxis: { type: "log", range: [Math.log10(low * .7), Math.log10(high * 1.5)], tickvals: marks, ticktext: marks.map(label), rangemode: "normal" },
       annotations: drawn.length ? [] : [{ xref: "paper", yref: "paper", x: .5, y: .5, showarrow: false, text: "No run ended in this time" }],
     },

@@ -14,7 +14,7 @@ from tests.instance import Instance, running_instance
 from tests.polling import until
 from tests.readback import wrong_runs
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(400), pytest.mark.xdist_group("durability")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 RATE, STEP = 2000, 2048  # spans/s; how many are acknowledged between two blows
 DECOMPOSED_WITHIN_S = 60
 LEASE_S = 60  # what a worker had claimed when it died is free again after this time

@@ -15,6 +15,7 @@ from tests.instance import Instance
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 Open = Callable[..., Page]
 PATIENCE_MS = 15_000  # for what only has to come; what must come soon says so itself
+CHARTS_MS = 60_000  # a library of 4.8 MB, which a busy machine takes its time to compile
 expect.set_options(timeout=PATIENCE_MS)
 
 

@@ -6,7 +6,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Open
+from tests.browser.conftest import CHARTS_MS, Open
 from tests.browser.traffic import SHOP, Traffic
 
 LOOKS = [("light", 1280), ("dark", 1280), ("light", 390), ("dark", 390)]
@@ -31,7 +31,7 @@ def settle(page: Page) -> None:
     """Until what the page fetches by itself is there."""
     if page.locator("#stage-plot").count():
         page.locator("#wall-plot").scroll_into_view_if_needed()
-        expect(page.locator("#stage-plot .main-svg").first).to_be_visible()
+        expect(page.locator("#stage-plot .main-svg").first).to_be_visible(timeout=CHARTS_MS)
     if page.locator("#side").count():
         expect(page.locator("#side .side-title")).to_be_visible()
 

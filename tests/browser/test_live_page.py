@@ -7,8 +7,8 @@ import time
 
 from playwright.sync_api import Page, WebSocketRoute, expect
 
-from tests.browser.conftest import Open
-from tests.browser.traffic import Traffic, shop_run
+from tests.browser.conftest import CHARTS_MS, Open
+from tests.browser.traffic import WATCHED, Traffic, shop_run
 from tests.instance import Instance
 
 STATE = "#connection"
@@ -29,7 +29,7 @@ def test_a_run_appears_within_two_seconds_without_a_reload(
     page = open_page("/live?range=15m")
     up_to_date(page)
     page.evaluate("window.stayed = true")
-    run_id = shop_run(instance)
+    run_id = shop_run(instance, service=WATCHED)
     acknowledged = time.monotonic()
     appears(page, run_id, WITHIN_MS)
     assert time.monotonic() - acknowledged <= WITHIN_MS / 1000
@@ -40,7 +40,7 @@ def test_key_figures_and_charts_have_their_numbers(open_page: Open, traffic: Tra
     page = open_page("/live?range=15m")
     expect(page.locator(".kpi")).to_have_count(8)
     assert int(page.locator(".kpi", has_text="Errors").locator(".kpi-sides").inner_text().split()[1]) > 0
-    expect(page.locator("#stage-plot .main-svg").first).to_be_visible()
+    expect(page.locator("#stage-plot .main-svg").first).to_be_visible(timeout=CHARTS_MS)
     expect(page.locator("#stage-plot")).to_contain_text("Tool execution")
     page.get_by_role("button", name="Table").first.click()
     expect(page.locator("#stage-table tbody tr").first).to_be_visible()
@@ -53,7 +53,7 @@ def test_paused_it_stands_still_and_counts_what_it_missed(
     up_to_date(page)
     page.get_by_role("button", name="Pause").click()
     expect(page.locator(STATE)).to_have_text(re.compile(r"Paused at \d\d:\d\d:\d\d"))
-    run_id = shop_run(instance)
+    run_id = shop_run(instance, service=WATCHED)
     expect(page.locator("#connection-note")).to_have_text(re.compile(r"[1-9]\d* runs? since"))
     assert page.locator(f'#finishing [data-run="{run_id}"]').count() == 0
     page.get_by_role("button", name="Resume").click()
@@ -78,7 +78,7 @@ def test_a_lost_connection_is_said_and_made_good(open_page: Open, traffic: Traff
     sockets[0].close()
     expect(page.locator(STATE)).to_have_text("Reconnecting")
     expect(page.locator("#connection-note")).to_have_text(re.compile(r"try \d"))
-    run_id = shop_run(instance)
+    run_id = shop_run(instance, service=WATCHED)
     refuse = False
     up_to_date(page)
     appears(page, run_id, 5000)  # its announcement was lost: the page asked again when it was back

@@ -48,7 +48,7 @@ def test_bars_show_time_against_a_printed_scale(open_page: Open, traffic: Traffi
 def test_what_cannot_be_read_is_said(open_page: Open, traffic: Traffic) -> None:
     page = open_page("/runs?min_wall=soon&status=broken")
     expect(page.locator(".problem")).to_have_count(2)
-    expect(page.locator(".problem").first).to_contain_text("soon")
+    expect(page.locator(".problem", has_text="wall ≥ soon")).to_contain_text("800ms, 5s or 2min")
 
 
 def test_a_row_opens_its_run_by_click_and_by_key(open_page: Open, traffic: Traffic) -> None:

@@ -17,7 +17,8 @@ from tests.polling import until
 
 MS = 10**6
 HOSTILE = '<img src=x onerror="document.title=\'owned\'"><script>document.title="owned"</script>'
-SHOP, HOSTILE_SERVICE, LARGE_SERVICE = "browser-shop", "browser-hostile", "browser-large"
+SHOP, WATCHED = "browser-shop", "browser-watched"
+HOSTILE_SERVICE, LARGE_SERVICE = "browser-hostile", "browser-large"
 LARGE = 2000
 
 

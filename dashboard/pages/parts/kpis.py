@@ -29,6 +29,10 @@ class Kpi:
     sides: list[tuple[str, Figure, str]] = field(default_factory=list)
     change: Change | None = None
 
+    @property
+    def unknown(self) -> bool:
+        return self.value == NOT_KNOWN
+
 
 def kpis(now: LiveFigures, before: LiveFigures, oldest_ns: int | None) -> list[Kpi]:
     """All key figures. ``oldest_ns`` is the age of the run that is longest in flight."""

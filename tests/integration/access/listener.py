@@ -29,7 +29,7 @@ class Listener:
         answer = await self.ends.receive_output(PATIENCE_S)
         if answer["type"] == "websocket.accept":
             return True, None
-        await self.ends.wait(PATIENCE_S)
+        await self.disconnect()
         return False, answer["code"]
 
     async def hear(self) -> dict[str, Any]:

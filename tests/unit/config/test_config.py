@@ -84,7 +84,7 @@ def test_only_loopback_is_loopback(host: str, loopback: bool) -> None:
 
 @pytest.mark.parametrize(
     ("redis_url", "number"),
-    [("unix:///run/v.sock", "0"), ("unix:///run/v.sock?db=3", "3"), ("redis://cache", "0"), ("redis://cache:6379/2", "2")],
+    [("unix:///v.sock", "0"), ("unix:///v.sock?db=3", "3"), ("redis://cache", "0"), ("redis://cache:6379/2", "2")],
 )
 def test_the_database_of_a_redis_url_is_told(redis_url: str, number: str) -> None:
     assert database_number(redis_url) == number

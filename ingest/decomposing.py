@@ -11,13 +11,16 @@ import logging
 import time
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from django.db import connection, transaction
 
+from ingest import joining
 from ingest.chunks import spans_of
+from ingest.joining import Offer
 from ingest.models.telemetry import Signal
 from ingest.rows import call_row, run_row, tool_row, write_rows
+from ingest.spans import Span
 from ingest.stages import decompose
 from ingest.stages.model import Decomposition, Run
 
@@ -29,8 +32,9 @@ SETTLE_NS = 3 * 10**9
 MAX_TRIES = 5
 BACK_OFF_NS = 10 * 10**9
 
+# A claim counts as a try, so that a trace which kills its worker is set aside too.
 CLAIM = """
-    UPDATE ingest_dirty_trace AS dirty SET claimed_until_unix_ns = %(until_ns)s
+    UPDATE ingest_dirty_trace AS dirty SET claimed_until_unix_ns = %(until_ns)s, tries = dirty.tries + 1
     FROM (
         SELECT trace_id, project_id FROM ingest_dirty_trace
         WHERE due_unix_ns <= %(now_ns)s AND claimed_until_unix_ns < %(now_ns)s AND tries < %(max_tries)s
@@ -63,15 +67,14 @@ CLEAR = """
     WHERE dirty.trace_id = done.trace_id AND dirty.project_id = done.project_id AND dirty.generation = done.generation
 """
 RELEASE = """
-    UPDATE ingest_dirty_trace AS dirty SET claimed_until_unix_ns = 0
+    UPDATE ingest_dirty_trace AS dirty SET claimed_until_unix_ns = 0, tries = 0
     FROM unnest(%(trace_ids)s::bytea[], %(project_ids)s::int[], %(leases)s::bigint[])
         AS mine (trace_id, project_id, lease)
     WHERE dirty.trace_id = mine.trace_id AND dirty.project_id = mine.project_id
       AND dirty.claimed_until_unix_ns = mine.lease
 """
 SET_ASIDE = """
-    UPDATE ingest_dirty_trace SET tries = tries + 1, error = %(error)s, claimed_until_unix_ns = 0,
-        due_unix_ns = %(due_ns)s
+    UPDATE ingest_dirty_trace SET error = %(error)s, claimed_until_unix_ns = 0, due_unix_ns = %(due_ns)s
     WHERE trace_id = %(trace_id)s AND project_id = %(project_id)s AND claimed_until_unix_ns = %(lease)s
 """
 
@@ -93,6 +96,23 @@ class Claim:
         return self.trace_id, self.project_id
 
 
+@dataclass(slots=True, kw_only=True)
+class Found:
+    """A claimed trace and what it holds. ``offers`` are its engine spans that stand alone, by span id; those in
+    ``served`` belong to calls elsewhere; ``taken`` are offers of other traces that its own calls have claimed."""
+
+    claim: Claim
+    spans: list[Span]
+    decomposition: Decomposition
+    offers: dict[str, Offer]
+    served: set[str] = field(default_factory=set)
+    taken: list[Offer] = field(default_factory=list)
+
+    @property
+    def runs(self) -> list[Run]:
+        return [run for run in self.decomposition.runs if run.root_span_id not in self.served]
+
+
 @dataclass(frozen=True, slots=True)
 class Decomposed:
     """What a pass has done: how many traces were claimed, and the runs written, by project."""
@@ -111,27 +131,61 @@ def decompose_dirty(now_ns: int, idle_ns: int, limit: int = CLAIM_TRACES) -> Dec
     if not claims:
         return Decomposed(0, {})
     bodies = _read_bodies(claims)
-    found: list[tuple[Claim, Decomposition]] = []
+    found: list[Found] = []
     for claim in claims:
         try:
             spans = [span for body in bodies[claim.key] for span in spans_of(body)]
-            found.append((claim, decompose(spans)))
+            found.append(_found(claim, spans, decompose(spans)))
         except Exception as error:
             log.exception("trace %s could not be decomposed", claim.trace_id.hex())
             _set_aside(claim, error, now_ns)
+    _join_engines(found)
     try:
-        written = _write(found, idle_ns)
+        written = _write(found, now_ns, idle_ns)
     except Exception as error:
         if len(found) == 1:
-            log.exception("the runs of trace %s could not be written", found[0][0].trace_id.hex())
-            _set_aside(found[0][0], error, now_ns)
+            log.exception("the runs of trace %s could not be written", found[0].claim.trace_id.hex())
+            _set_aside(found[0].claim, error, now_ns)
             written = []
         else:
-            written = _write_one_by_one(found, idle_ns, now_ns)
+            written = _write_one_by_one(found, now_ns, idle_ns)
     runs: dict[int, list[Run]] = defaultdict(list)
-    for claim, decomposition in written:
-        runs[claim.project_id].extend(decomposition.runs)
+    for one in written:
+        runs[one.claim.project_id].extend(one.runs)
     return Decomposed(len(claims), dict(runs))
+
+
+def _found(claim: Claim, spans: list[Span], decomposition: Decomposition) -> Found:
+    lone = joining.lone_engine_runs(decomposition, spans)
+    offers = {
+        run.root_span_id: Offer(
+            project_id=claim.project_id, response_id=run.calls[0].response_id or "", trace_id=claim.trace_id,
+            span_id=bytes.fromhex(run.root_span_id), day=claim.day,
+        )
+        for run in lone
+    }  # fmt: skip
+    return Found(claim=claim, spans=spans, decomposition=decomposition, offers=offers)
+
+
+def _join_engines(found: Sequence[Found]) -> None:
+    """Decompose again, with their engines' spans from other traces, those whose calls are offered some."""
+    wanted: dict[int, set[str]] = defaultdict(set)
+    for one in found:
+        wanted[one.claim.project_id] |= joining.open_calls(one.decomposition)
+    here = [(offer, one) for one in found for offer in one.offers.values()]
+    stored = joining.find_offers(wanted)
+    engine_spans = joining.read_offered(stored) if stored else {}
+    for offer, one in here:
+        span_id = offer.span_id.hex()
+        engine_spans[offer.project_id, offer.response_id] = [s for s in one.spans if s.span_id == span_id]
+    offers = {(o.project_id, o.response_id): o for o in [*stored, *(offer for offer, _ in here)]}
+    for one in found:
+        keys = [(one.claim.project_id, response_id) for response_id in joining.open_calls(one.decomposition)]
+        keys = [key for key in keys if key in offers and offers[key].trace_id != one.claim.trace_id]
+        if keys:
+            one.decomposition = decompose(one.spans, [span for key in keys for span in engine_spans.get(key, ())])
+            open_still = joining.open_calls(one.decomposition)
+            one.taken = [offers[key] for key in keys if key[1] not in open_still]
 
 
 def _claim(now_ns: int, limit: int) -> list[Claim]:
@@ -153,40 +207,43 @@ def _read_bodies(claims: Sequence[Claim]) -> dict[tuple[bytes, int], list[bytes]
     return bodies
 
 
-def _write(found: list[tuple[Claim, Decomposition]], idle_ns: int) -> list[tuple[Claim, Decomposition]]:
+def _write(found: Sequence[Found], now_ns: int, idle_ns: int) -> list[Found]:
     """Replace the runs of these traces and clear their marks; those whose lease was lost are left to others."""
     if not found:
         return []
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(HOLD, _arrays([claim for claim, _ in found]))
+        cursor.execute(HOLD, _arrays([one.claim for one in found]))
         held = {(bytes(trace_id), project_id) for trace_id, project_id in cursor.fetchall()}
-        mine = [(claim, decomposition) for claim, decomposition in found if claim.key in held]
-        claims = [claim for claim, _ in mine]
+        mine = [one for one in found if one.claim.key in held]
+        taken = joining.make_offers(cursor, [offer for one in mine for offer in one.offers.values()], now_ns)
         runs, calls, tools = [], [], []
-        for claim, decomposition in mine:
-            for run in decomposition.runs:
+        for one in mine:
+            claim = one.claim
+            one.served = {
+                span_id for span_id, o in one.offers.items() if (o.project_id, o.trace_id, o.span_id) in taken
+            }
+            for run in one.runs:
                 settles_ns = claim.received_unix_ns + (SETTLE_NS if run.root_ended else idle_ns)
-                runs.append(run_row(run, claim.project_id, claim.day, settles_ns, decomposition.spans))
+                runs.append(run_row(run, claim.project_id, claim.day, settles_ns, one.decomposition.spans))
                 calls += [call_row(call, run, claim.project_id, claim.day) for call in run.calls]
                 tools += [tool_row(tool, run, claim.project_id, claim.day) for tool in run.tools]
-        arrays = _arrays(claims)
+        arrays = _arrays([one.claim for one in mine])
         write_rows(cursor, arrays, runs, calls, tools)
+        joining.take_offers(cursor, [(offer, one.claim.trace_id) for one in mine for offer in one.taken])
         cursor.execute(CLEAR, arrays)
         cursor.execute(RELEASE, arrays)
     return mine
 
 
-def _write_one_by_one(
-    found: list[tuple[Claim, Decomposition]], idle_ns: int, now_ns: int
-) -> list[tuple[Claim, Decomposition]]:
+def _write_one_by_one(found: Sequence[Found], now_ns: int, idle_ns: int) -> list[Found]:
     """The slow way after a failed write, so that one trace's odd row does not hold up the others."""
     written = []
     for one in found:
         try:
-            written += _write([one], idle_ns)
+            written += _write([one], now_ns, idle_ns)
         except Exception as error:
-            log.exception("the runs of trace %s could not be written", one[0].trace_id.hex())
-            _set_aside(one[0], error, now_ns)
+            log.exception("the runs of trace %s could not be written", one.claim.trace_id.hex())
+            _set_aside(one.claim, error, now_ns)
     return written
 
 
@@ -197,7 +254,7 @@ def _set_aside(claim: Claim, error: Exception, now_ns: int) -> None:
             SET_ASIDE,
             {
                 "trace_id": claim.trace_id, "project_id": claim.project_id, "lease": claim.lease_unix_ns,
-                "error": reason, "due_ns": now_ns + BACK_OFF_NS * 2**claim.tries,
+                "error": reason, "due_ns": now_ns + BACK_OFF_NS * 2 ** (claim.tries - 1),
             },
         )  # fmt: skip
 

@@ -11,7 +11,7 @@ import datetime as dt
 import logging
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import psycopg
 import zstandard
@@ -65,10 +65,10 @@ class Batch:
     project_id: int
     parts: Sequence[TracePart]
     rest: Remainder | None
-    bodies: list[bytes] = field(default_factory=list)
-    rest_body: bytes = b""
-    size_bytes: int = 0
-    stored: asyncio.Future[None] | None = None
+    bodies: Sequence[bytes]
+    rest_body: bytes
+    size_bytes: int
+    stored: asyncio.Future[None]
 
 
 class Store:
@@ -110,17 +110,21 @@ class Store:
         size = sum(len(part.content) for part in parts) + (len(rest.content) if rest else 0)
         if self.pending_bytes and self.pending_bytes + size > self.pending_limit_bytes:
             raise Overloaded(f"{self.pending_bytes >> 20} MiB wait to be stored; send again in a second")
+        compress = zstandard.ZstdCompressor(COMPRESSION_LEVEL).compress
+        batch = Batch(
+            project_id, parts, rest, [compress(part.content) for part in parts],
+            compress(rest.content) if rest else b"", size, asyncio.get_running_loop().create_future(),
+        )  # fmt: skip
         self.pending_bytes += size
-        try:
-            compress = zstandard.ZstdCompressor(COMPRESSION_LEVEL).compress
-            batch = Batch(
-                project_id, parts, rest, [compress(part.content) for part in parts],
-                compress(rest.content) if rest else b"", size, asyncio.get_running_loop().create_future(),
-            )  # fmt: skip
-            self._queue.put_nowait(batch)
-            await asyncio.shield(batch.stored)
-        finally:
-            self.pending_bytes -= size
+        batch.stored.add_done_callback(lambda stored: self._release(size, stored))
+        self._queue.put_nowait(batch)
+        await asyncio.shield(batch.stored)
+
+    def _release(self, size_bytes: int, stored: asyncio.Future[None]) -> None:
+        """A batch waits no longer, whether or not its client still does."""
+        self.pending_bytes -= size_bytes
+        if not stored.cancelled():
+            stored.exception()  # seen, even if the client has left
 
     async def _write_forever(self) -> None:
         while True:
@@ -200,7 +204,7 @@ def _columns(batches: list[Batch]) -> dict[str, object]:
 
 def _settle(batches: list[Batch], error: Exception | None) -> None:
     for batch in batches:
-        if batch.stored is not None and not batch.stored.done():
+        if not batch.stored.done():
             if error is None:
                 batch.stored.set_result(None)
             else:

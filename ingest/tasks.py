@@ -7,7 +7,7 @@ import time
 from celery import shared_task
 from django.conf import settings
 
-from ingest import live
+from ingest import joining, live
 from ingest.decomposing import CLAIM_TRACES, decompose_dirty
 from ingest.partitions import drop_expired, ensure_partitions
 
@@ -30,6 +30,7 @@ def decompose_traces() -> None:
 def sweep() -> None:
     """Say that a worker lives, and find what no wake-up told of."""
     live.beat()
+    joining.look_again(time.time_ns())
     decompose_traces()
 
 

@@ -3,6 +3,18 @@ trace's day and keyed so that they can be sharded by trace: every unique key hol
 
 from ingest.models.project import IngestKey, Project
 from ingest.models.run import Call, Run, Tool
-from ingest.models.telemetry import Body, Chunk, DirtyTrace, Signal, Trace
+from ingest.models.telemetry import Body, Chunk, DirtyTrace, EngineSpan, Signal, Trace
 
-__all__ = ["Body", "Call", "Chunk", "DirtyTrace", "IngestKey", "Project", "Run", "Signal", "Tool", "Trace"]
+__all__ = [
+    "Body",
+    "Call",
+    "Chunk",
+    "DirtyTrace",
+    "EngineSpan",
+    "IngestKey",
+    "Project",
+    "Run",
+    "Signal",
+    "Tool",
+    "Trace",
+]

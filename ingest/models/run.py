@@ -6,6 +6,7 @@ from functools import reduce
 from operator import add
 
 from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import HashIndex
 from django.db import models
 from django.db.models import CompositePrimaryKey, F, Q
 
@@ -115,7 +116,10 @@ class Call(models.Model):
 
     class Meta:
         db_table = "ingest_call"
-        indexes = [models.Index("project_id", F("end_unix_ns").desc(), name="call_by_end")]
+        indexes = [
+            models.Index("project_id", F("end_unix_ns").desc(), name="call_by_end"),
+            HashIndex("response_id", name="call_by_response", condition=Q(response_id__isnull=False)),
+        ]
 
 
 class Tool(models.Model):

@@ -61,6 +61,31 @@ class Body(models.Model):
         db_table = "ingest_body"
 
 
+class EngineSpan(models.Model):
+    """An engine's span that came without the client's trace context: a call elsewhere may claim it by response id.
+
+    ``client_trace_id`` is the trace whose call did. Until then it is looked for at ``due_unix_ns``, at growing
+    intervals: the client's span may come later than the engine's, or earlier.
+    """
+
+    pk = CompositePrimaryKey("response_id", "trace_id", "span_id", "project_id", "day")
+    day = models.DateField()
+    project_id = models.IntegerField()
+    response_id = models.TextField()
+    trace_id = models.BinaryField(max_length=16)
+    span_id = models.BinaryField(max_length=8)
+    client_trace_id = models.BinaryField(max_length=16, null=True)
+    due_unix_ns = models.BigIntegerField()
+    looks = models.SmallIntegerField(default=0)
+
+    class Meta:
+        db_table = "ingest_engine_span"
+        indexes = [
+            models.Index("due_unix_ns", name="engine_span_due", condition=models.Q(client_trace_id=None)),
+            models.Index("trace_id", name="engine_span_trace"),
+        ]
+
+
 class DirtyTrace(models.Model):
     """A trace with spans that no decomposition has seen. Written in the transaction that stores the spans.
 

@@ -73,6 +73,7 @@ async def _export(
         raise WrongMethod(f"{scope['path']} takes POST only")
     if content_type not in (PROTOBUF, JSON):
         raise UnsupportedType(f"content-type {content_type!r} is not read here; send {PROTOBUF} or {JSON}")
+    await receiver.keys.project_of(headers)  # a stranger's body is not worth reading
     limit = settings.SIXSTAGE_BODY_LIMIT_BYTES
     body = await _read(receive, headers.get("content-length"), limit)
     data = decompress(body, headers.get("content-encoding", ""), limit)

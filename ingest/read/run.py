@@ -62,7 +62,7 @@ def current_run_id(scope: Scope, run_id: str) -> str | None:
     )
     roots = [bytes(row["root_span_id"]) for row in rows]
     if not roots:
-        return None
+        return _run_of_client(scope, trace_id, root_span_id)
     if root_span_id in roots:
         chosen = root_span_id
     else:
@@ -71,3 +71,15 @@ def current_run_id(scope: Scope, run_id: str) -> str | None:
                    if any(phase[4] == old for phase in unpack_phases(bytes(row["phases"]))))  # fmt: skip
         chosen = next(holding, roots[0])
     return f"{trace_id.hex()}-{chosen.hex()}"
+
+
+def _run_of_client(scope: Scope, trace_id: bytes, span_id: bytes) -> str | None:
+    """The run whose call has claimed an engine's span that once was a run of its own."""
+    where, parameters = scope.where("run")
+    rows = select(
+        f"""SELECT run.trace_id, run.root_span_id FROM ingest_engine_span AS offer
+            JOIN ingest_run AS run ON run.trace_id = offer.client_trace_id AND run.project_id = offer.project_id
+            WHERE {where} AND offer.trace_id = %s AND offer.span_id = %s ORDER BY run.start_unix_ns LIMIT 1""",
+        [*parameters, trace_id, span_id],
+    )
+    return f"{bytes(rows[0]['trace_id']).hex()}-{bytes(rows[0]['root_span_id']).hex()}" if rows else None

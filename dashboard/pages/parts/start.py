@@ -14,5 +14,7 @@ def exporter() -> dict[str, Any]:
     return {
         "otlp_http": f"http://{host}:{config.otlp_http_port}",
         "otlp_grpc": f"http://{host}:{config.otlp_grpc_port}",
+        # The demo sends to the usual port unless it is told otherwise.
+        "demo_settings": "" if config.otlp_http_port == 4318 else f"SIXSTAGE_OTLP_HTTP_PORT={config.otlp_http_port} ",
         "needs_key": not settings.SIXSTAGE_OPEN,
     }

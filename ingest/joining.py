@@ -1,0 +1,195 @@
+"""Engine spans and the calls they served, where no trace context joins them: by response id, across traces.
+
+An engine's span alone in its trace is a run of one call, until a client's call with its response id claims it.
+Either may come first. The engine's side offers its span when its trace is decomposed; the client's side looks
+for offers when its trace is. Where the two passes cross, neither sees the other, so open offers are looked at
+again by the sweep, at growing intervals.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connection
+
+from ingest.chunks import spans_of
+from ingest.models.telemetry import Signal
+from ingest.semconv import read_facts
+from ingest.semconv.facts import Kind
+from ingest.spans import Span
+from ingest.stages.model import Decomposition, Run, Source
+
+LOOK_AGAIN_NS = (1 * 10**9, 10 * 10**9, 60 * 10**9, 600 * 10**9)
+LOOKS_A_SWEEP = 1000
+LONGEST_ID = 200  # characters; what is longer is no response id, and no index key
+
+FIND_OFFERS = """
+    SELECT offer.project_id, offer.response_id, offer.trace_id, offer.span_id, offer.day
+    FROM unnest(%(project_ids)s::int[], %(response_ids)s::text[]) AS wanted (project_id, response_id)
+    JOIN ingest_engine_span AS offer USING (project_id, response_id)
+"""
+READ_OFFERED = """
+    SELECT chunk.project_id, chunk.trace_id, chunk.body
+    FROM unnest(%(trace_ids)s::bytea[], %(project_ids)s::int[], %(days)s::date[]) AS wanted (trace_id, project_id, day)
+    JOIN ingest_chunk AS chunk USING (trace_id, project_id, day)
+    WHERE chunk.signal = %(signal)s ORDER BY chunk.received_unix_ns, chunk.digest
+"""
+OFFER = """
+    INSERT INTO ingest_engine_span AS offer (day, project_id, response_id, trace_id, span_id, due_unix_ns, looks)
+    SELECT new.day, new.project_id, new.response_id, new.trace_id, new.span_id, %(due_ns)s, 0
+    FROM unnest(%(days)s::date[], %(project_ids)s::int[], %(response_ids)s::text[], %(trace_ids)s::bytea[],
+                %(span_ids)s::bytea[]) AS new (day, project_id, response_id, trace_id, span_id)
+    ORDER BY new.response_id, new.trace_id, new.span_id
+    ON CONFLICT (response_id, trace_id, span_id, project_id, day)
+        DO UPDATE SET looks = 0, due_unix_ns = excluded.due_unix_ns
+    RETURNING offer.project_id, offer.trace_id, offer.span_id, offer.client_trace_id
+"""
+TAKE = """
+    UPDATE ingest_engine_span AS offer SET client_trace_id = taken.client_trace_id
+    FROM unnest(%(response_ids)s::text[], %(trace_ids)s::bytea[], %(span_ids)s::bytea[], %(project_ids)s::int[],
+                %(days)s::date[], %(client_trace_ids)s::bytea[])
+        AS taken (response_id, trace_id, span_id, project_id, day, client_trace_id)
+    WHERE (offer.response_id, offer.trace_id, offer.span_id, offer.project_id, offer.day)
+        = (taken.response_id, taken.trace_id, taken.span_id, taken.project_id, taken.day)
+"""
+DROP_RUNS = """
+    DELETE FROM {table} AS alone
+    USING unnest(%(trace_ids)s::bytea[], %(span_ids)s::bytea[], %(project_ids)s::int[], %(days)s::date[])
+        AS taken (trace_id, span_id, project_id, day)
+    WHERE alone.trace_id = taken.trace_id AND alone.root_span_id = taken.span_id
+      AND alone.project_id = taken.project_id AND alone.day = taken.day
+"""
+# Offers nobody has taken: have their calls come meanwhile? Their traces are due again, and will find the offer.
+LOOK = """
+    WITH open AS (
+        SELECT * FROM ingest_engine_span
+        WHERE client_trace_id IS NULL AND due_unix_ns <= %(now_ns)s AND looks < %(most)s
+        ORDER BY due_unix_ns LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+    ), looked AS (
+        UPDATE ingest_engine_span AS offer
+        SET looks = offer.looks + 1,
+            due_unix_ns = %(now_ns)s + (%(again_ns)s::bigint[])[least(offer.looks + 2, %(most)s)]
+        FROM open WHERE (offer.response_id, offer.trace_id, offer.span_id, offer.project_id, offer.day)
+            = (open.response_id, open.trace_id, open.span_id, open.project_id, open.day)
+    )
+    INSERT INTO ingest_dirty_trace AS dirty (trace_id, project_id, day, generation, received_unix_ns, due_unix_ns,
+                                             claimed_until_unix_ns, tries, error)
+    SELECT DISTINCT call.trace_id, call.project_id, call.day, 1, %(now_ns)s, %(now_ns)s, 0, 0, ''
+    FROM open JOIN ingest_call AS call
+        ON call.response_id = open.response_id AND call.project_id = open.project_id AND call.trace_id <> open.trace_id
+    ORDER BY call.trace_id, call.project_id
+    ON CONFLICT (trace_id, project_id)
+        DO UPDATE SET generation = dirty.generation + 1, due_unix_ns = excluded.due_unix_ns
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """An engine's span in a trace of its own."""
+
+    project_id: int
+    response_id: str
+    trace_id: bytes
+    span_id: bytes
+    day: Any
+
+
+def open_calls(decomposition: Decomposition) -> set[str]:
+    """Response ids of the calls that no engine span has told of yet."""
+    return {
+        call.response_id
+        for run in decomposition.runs
+        for call in run.calls
+        if _usable(call.response_id) and call.source is not Source.ENGINE
+    }
+
+
+def _usable(response_id: str | None) -> bool:
+    return response_id is not None and 0 < len(response_id) <= LONGEST_ID and "\x00" not in response_id
+
+
+def lone_engine_runs(decomposition: Decomposition, spans: Iterable[Span]) -> list[Run]:
+    """The runs that are nothing but an engine's span with a response id."""
+    alone = {
+        run.root_span_id: run
+        for run in decomposition.runs
+        if len(run.calls) == 1 and _usable(run.calls[0].response_id) and run.calls[0].span_id == run.root_span_id
+    }
+    if not alone:
+        return []
+    return [alone[s.span_id] for s in spans if s.span_id in alone and read_facts(s).kind is Kind.ENGINE]
+
+
+def find_offers(wanted: Mapping[int, set[str]]) -> list[Offer]:
+    """Offers for the response ids wanted in each project."""
+    pairs = [(project_id, response_id) for project_id, ids in wanted.items() for response_id in sorted(ids)]
+    if not pairs:
+        return []
+    with connection.cursor() as cursor:
+        cursor.execute(FIND_OFFERS, {"project_ids": [p for p, _ in pairs], "response_ids": [r for _, r in pairs]})
+        return [
+            Offer(project_id=p, response_id=r, trace_id=bytes(t), span_id=bytes(s), day=d)
+            for p, r, t, s, d in cursor.fetchall()
+        ]
+
+
+def read_offered(offers: Sequence[Offer]) -> dict[tuple[int, str], list[Span]]:
+    """The offered spans by project and response id."""
+    places = {(offer.trace_id, offer.project_id, offer.day) for offer in offers}
+    ids = {(offer.project_id, offer.trace_id, offer.span_id.hex()): offer.response_id for offer in offers}
+    found: dict[tuple[int, str], dict[str, Span]] = defaultdict(dict)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            READ_OFFERED,
+            {
+                "trace_ids": [place[0] for place in places], "project_ids": [place[1] for place in places],
+                "days": [place[2] for place in places], "signal": int(Signal.TRACES),
+            },
+        )  # fmt: skip
+        for project_id, trace_id, body in cursor.fetchall():
+            for span in spans_of(bytes(body)):
+                if response_id := ids.get((project_id, bytes(trace_id), span.span_id)):
+                    found[project_id, response_id][span.span_id] = span
+    return {key: list(spans.values()) for key, spans in found.items()}
+
+
+def make_offers(cursor: Any, offers: Sequence[Offer], now_ns: int) -> set[tuple[int, bytes, bytes]]:
+    """Offer engine spans; returns (project, trace, span) of those that a call has claimed already."""
+    if not offers:
+        return set()
+    cursor.execute(OFFER, _arrays(offers) | {"due_ns": now_ns + LOOK_AGAIN_NS[0]})
+    return {(p, bytes(t), bytes(s)) for p, t, s, client in cursor.fetchall() if client is not None}
+
+
+def take_offers(cursor: Any, taken: Sequence[tuple[Offer, bytes]]) -> None:
+    """Say which trace's call has claimed each span, and drop the runs that the spans made alone."""
+    if not taken:
+        return
+    taken = sorted(taken, key=lambda pair: (pair[0].response_id, pair[0].trace_id, pair[0].span_id))
+    arrays = _arrays([offer for offer, _ in taken]) | {"client_trace_ids": [client for _, client in taken]}
+    cursor.execute(TAKE, arrays)
+    for table in ("ingest_run", "ingest_call"):
+        cursor.execute(DROP_RUNS.format(table=table), arrays)
+
+
+def look_again(now_ns: int) -> int:
+    """Mark the traces dirty whose calls have come since their engine's span was offered; returns how many."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            LOOK,
+            {"now_ns": now_ns, "most": len(LOOK_AGAIN_NS), "again_ns": list(LOOK_AGAIN_NS), "limit": LOOKS_A_SWEEP},
+        )
+        return int(cursor.rowcount)
+
+
+def _arrays(offers: Sequence[Offer]) -> dict[str, Any]:
+    return {
+        "days": [offer.day for offer in offers],
+        "project_ids": [offer.project_id for offer in offers],
+        "response_ids": [offer.response_id for offer in offers],
+        "trace_ids": [offer.trace_id for offer in offers],
+        "span_ids": [offer.span_id for offer in offers],
+    }

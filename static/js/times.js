@@ -37,4 +37,5 @@ export function localise(root) {
 }
 
 localise(document);
-document.addEventListener("htmx:load", event => localise(event.detail.elt.parentElement ?? event.detail.elt));
+// Right after a swap and before the next paint, so that no time is ever seen in the wrong zone.
+document.addEventListener("htmx:afterSwap", () => localise(document));

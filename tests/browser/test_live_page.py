@@ -28,6 +28,8 @@ def test_a_run_appears_within_two_seconds_without_a_reload(
 ) -> None:
     page = open_page("/live?range=15m")
     up_to_date(page)
+    # As somebody has it open: what is measured is the news, not the loading of the page.
+    expect(page.locator("#stage-plot .main-svg").first).to_be_visible(timeout=CHARTS_MS)
     page.evaluate("window.stayed = true")
     run_id = shop_run(instance, service=WATCHED)
     acknowledged = time.monotonic()
@@ -39,7 +41,7 @@ def test_a_run_appears_within_two_seconds_without_a_reload(
 def test_key_figures_and_charts_have_their_numbers(open_page: Open, traffic: Traffic) -> None:
     page = open_page("/live?range=15m")
     expect(page.locator(".kpi")).to_have_count(8)
-    assert int(page.locator(".kpi", has_text="Errors").locator(".kpi-sides").inner_text().split()[1]) > 0
+    expect(page.locator(".kpi", has_text="Errors")).to_contain_text(re.compile(r"of\s*[1-9]\d* runs?"))
     expect(page.locator("#stage-plot .main-svg").first).to_be_visible(timeout=CHARTS_MS)
     expect(page.locator("#stage-plot")).to_contain_text("Tool execution")
     page.get_by_role("button", name="Table").first.click()

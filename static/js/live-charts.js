@@ -1,5 +1,6 @@
 /* The two charts of Live, drawn anew whenever their data has been fetched. */
 import { chart } from "sixstage/charts.js";
+import { count as figure } from "sixstage/figures.js";
 import { stagesFigure, stagesClick } from "sixstage/stages-chart.js";
 import { wallsFigure, wallsClick } from "sixstage/walls-chart.js";
 
@@ -20,7 +21,7 @@ function caption() {
   const count = document.getElementById("wall-count"), line = document.getElementById("wall-caption");
   if (!count) return;
   const { shown, all } = count.dataset;
-  line.textContent = shown === all ? "one dot a run, on a logarithmic scale" : `the newest ${shown} of ${all}, logarithmic`;
+  line.textContent = shown === all ? "one dot a run, on a logarithmic scale" : `the newest ${shown} of ${figure(Number(all))}, logarithmic`;
 }
 
 begin();

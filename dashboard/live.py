@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+from contextlib import suppress
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -93,4 +94,5 @@ class LiveConsumer(AsyncWebsocketConsumer):
         return None
 
     async def _say(self, kind: str, **values: Any) -> None:
-        await self.send(text_data=json.dumps({"kind": kind, **values}))
+        with suppress(RuntimeError, OSError):  # the page has left, and its disconnect is on its way here
+            await self.send(text_data=json.dumps({"kind": kind, **values}))

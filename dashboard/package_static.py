@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -10,21 +12,30 @@ from typing import Any
 from django.contrib.staticfiles.finders import BaseFinder
 from django.core.files.storage import FileSystemStorage
 
-# name under static/ → (package, file within it)
+# library → (package, file within it)
 LIBRARIES = {
-    "vendor/plotly.min.js": ("plotly", "package_data/plotly.min.js"),
-    "vendor/htmx.min.js": ("django_htmx", "static/django_htmx/htmx-2.min.js"),
+    "plotly": ("plotly", "package_data/plotly.min.js"),
+    "htmx": ("django_htmx", "static/django_htmx/htmx-2.min.js"),
 }
 
 
-def library_path(name: str) -> Path:
-    """Where the file behind ``static/<name>`` lies in its installed package."""
-    package, inside = LIBRARIES[name]
+@cache
+def library_name(library: str) -> str:
+    """The library's name under static/. It holds a hash of the content, so browsers may keep it for ever."""
+    content = hashlib.sha256(_path_of(library).read_bytes()).hexdigest()[:12]
+    return f"vendor/{library}.{content}.js"
+
+
+def library_path(name: str) -> Path | None:
+    """Where the file behind ``static/<name>`` lies in its installed package; None if it is no library."""
+    return next((_path_of(library) for library in LIBRARIES if library_name(library) == name), None)
+
+
+def _path_of(library: str) -> Path:
+    package, inside = LIBRARIES[library]
     spec = find_spec(package)
     if spec is None or spec.origin is None:
-        raise FileNotFoundError(
-            f"static/{name} comes from the Python package {package}, which is not installed"
-        )
+        raise FileNotFoundError(f"{library} comes from the Python package {package}, which is not installed")
     return Path(spec.origin).parent / inside
 
 
@@ -45,11 +56,11 @@ class PackageFinder(BaseFinder):
         return []
 
     def find(self, path: str, find_all: bool = False, **_kwargs: Any) -> Any:
-        if path not in LIBRARIES:
+        found = library_path(path)
+        if found is None:
             return [] if find_all else None
-        found = str(library_path(path))
-        return [found] if find_all else found
+        return [str(found)] if find_all else str(found)
 
     def list(self, ignore_patterns: Iterable[str] | None) -> Iterator[tuple[str, FileSystemStorage]]:
-        for name in LIBRARIES:
-            yield name, self.storage
+        for library in LIBRARIES:
+            yield library_name(library), self.storage

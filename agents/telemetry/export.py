@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from ipaddress import ip_address
@@ -43,11 +44,14 @@ class Outage:
     def __init__(self, url: str) -> None:
         self.url = url
         self.away = False
+        self._since_ns = 0
         self._lock = threading.Lock()
 
     def failed(self, reason: str) -> None:
         with self._lock:
             first, self.away = not self.away, True
+            if first:
+                self._since_ns = time.monotonic_ns()
         if first:
             logger.warning(
                 "Spans cannot be sent to %s (%s). The agent goes on; spans of this time are lost.",
@@ -55,9 +59,11 @@ class Outage:
                 reason,
             )
 
-    def worked(self) -> None:
+    def worked(self, began_ns: int) -> None:
+        """A batch sent from ``began_ns`` (monotonic) on was taken; one from before the outage says nothing."""
         with self._lock:
-            back, self.away = self.away, False
+            back = self.away and began_ns >= self._since_ns
+            self.away = self.away and not back
         if back:
             logger.warning("Spans are sent to %s again.", self.url)
 
@@ -73,6 +79,7 @@ class SpanSender(SpanExporter):
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
         said: list[str] = []
         token = _sdk_said.set(said)
+        began_ns = time.monotonic_ns()
         self.busy = True
         try:
             result = self._otlp.export(spans)
@@ -80,7 +87,7 @@ class SpanSender(SpanExporter):
             self.busy = False
             _sdk_said.reset(token)
         if result is SpanExportResult.SUCCESS:
-            self.outage.worked()
+            self.outage.worked(began_ns)
         else:
             self.outage.failed(_reason(said))
         return result

@@ -7,12 +7,14 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django import template
+from django.templatetags.static import static
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from dashboard import figures
 from dashboard.figures import Figure
+from dashboard.package_static import library_name
 from dashboard.pages.parts import bar
 from dashboard.pages.parts.safetext import visible
 from ingest.read.values import RunRow
@@ -104,6 +106,12 @@ def when(unix_ns: int | None, form: str = "clock") -> SafeString:
         form,
         text,
     )
+
+
+@register.simple_tag
+def library(name: str) -> str:
+    """The URL of a front-end library: ``{% library 'plotly' %}``."""
+    return static(library_name(name))
 
 
 @register.simple_tag(takes_context=True)

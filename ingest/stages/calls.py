@@ -1,4 +1,4 @@
-"""Which spans are one model call (DESIGN §1 "One call once").
+"""Which spans are one model call (docs/latency-model.md, "One call once").
 
 Frameworks, clients and HTTP libraries each tell of the same call; some wrap several calls in a span that
 looks like one; some write a model span for preparing a request.

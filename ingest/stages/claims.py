@@ -7,7 +7,7 @@ from typing import NamedTuple
 from ingest.stages.drafts import CallDraft, Scope, ToolDraft
 from ingest.stages.model import Outside, Owner, Source, Stage
 
-# At equal starts the earlier in this list owns the instant (DESIGN §1 "Overlap").
+# At equal starts the earlier in this list owns the instant (docs/latency-model.md, "Overlap").
 ORDER: tuple[Owner, ...] = (
     Stage.TOOL_EXECUTION,
     Stage.CONTINUE_DECODE,

@@ -1,4 +1,4 @@
-"""An engine's durations laid into the client's call (DESIGN §1 "Clocks", "Engine spans").
+"""An engine's durations laid into the client's call (docs/latency-model.md, "Clocks", "Engine spans").
 
 The engine's absolute times are another clock's and never used: only its durations, from the request's start.
 

@@ -1,4 +1,4 @@
-"""When the first output token came: candidates held against what is possible (DESIGN §1 "First token").
+"""When the first output token came: candidates held against what is possible (docs/latency-model.md, "First token").
 
 A suspect claim is set aside with a warning and the next best one is asked. None is an answer: then nobody
 knows, and the call's time stays unsplit.

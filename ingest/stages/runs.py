@@ -1,4 +1,4 @@
-"""Which spans of a trace are runs (DESIGN §1 "Run").
+"""Which spans of a trace are runs (docs/latency-model.md, "Run").
 
 A run is the topmost agent span. Where a tree has none, it is the tree itself if it holds model or tool
 calls. While a root is still to come, the orphans of a trace are one run under the parent they name.

@@ -1,4 +1,4 @@
-"""Scopes: where "started last owns it" holds (DESIGN §1 "Overlap").
+"""Scopes: where "started last owns it" holds (docs/latency-model.md, "Overlap").
 
 A scope is the run, or a tool that holds agents or model calls. Agents and steps within one are no scopes of
 their own, unless several run side by side and each holds model calls: then each is a branch.

@@ -1,6 +1,6 @@
 """Splitting one call's time into queue, prefill, decode and transport, by the best source that knows.
 
-The order is the model's (DESIGN §1 "Where facts come from"): the engine, the client, arithmetic on either,
+The order is the model's (docs/latency-model.md, "Where facts come from"): the engine, the client, arithmetic on either,
 an estimate, nobody. Estimates have their place here: between the client's claims and `_leave_unsplit`, a
 pure `estimate(call, basis)` may set the first token of a call that nobody knows it of.
 """

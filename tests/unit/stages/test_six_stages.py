@@ -1,4 +1,4 @@
-"""The model itself: each stage where DESIGN says that it is, and every nanosecond once."""
+"""The model itself: each stage where the model says that it is, and every nanosecond once."""
 
 from __future__ import annotations
 

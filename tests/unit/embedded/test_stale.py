@@ -19,8 +19,8 @@ def test_a_server_that_outlived_its_supervisor_is_ended(tmp_path: Path) -> None:
     with sleeper(tmp_path, "postgres") as server:
         pid_file = tmp_path / "postmaster.pid"
         pid_file.write_text(f"{server.pid}\n/somewhere\n")
-        end_leftover(pid_file, "postgres", signal.SIGINT)
-        assert server.wait() == -signal.SIGINT
+        end_leftover(pid_file, "postgres", signal.SIGTERM)
+        assert server.wait() == -signal.SIGTERM
         assert not pid_file.exists()
 
 

@@ -3,14 +3,17 @@
 import argparse
 import os
 import sys
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
 from benchmarks.ingest import Plan, measure
-from benchmarks.report import as_markdown, save
+from benchmarks.kernel import measure_kernel
+from benchmarks.report import Result, as_markdown, joined, save
 
 RESULTS = Path(__file__).parent / "results"
 HALF_OF_THE_BAR = 6_000  # spans/s; row 2's bar is 12,000
+PARTS: dict[str, Callable[[Plan], Result]] = {"kernel": lambda plan: measure_kernel(), "ingest": measure}
 
 
 def main() -> int:
@@ -21,13 +24,15 @@ def main() -> int:
     parser.add_argument("--million", action="store_true", help="send 1,000,000 spans, as the targets say")
     parser.add_argument("--rate", type=int, default=HALF_OF_THE_BAR, help="spans/s for row 3 (default %(default)s)")
     parser.add_argument("--seconds", type=float, default=300, help="each part is given up after this time")
+    parser.add_argument("--only", choices=PARTS, help="measure only this part (default: all)")
     parser.add_argument("--save", action="store_true", help=f"keep the result in {RESULTS.name}/ under today's date")
     asked = parser.parse_args()
     plan = Plan(spans=1_000_000 if asked.million else asked.spans, rate=asked.rate, seconds=asked.seconds)
     cores = os.cpu_count() or 1
     if os.getloadavg()[0] > 0.25 * cores:
         print(f"The load average is {os.getloadavg()[0]:.2f} on {cores} cores: the bars bind on an idle machine only.")
-    result = measure(plan)
+    parts = [measure_part(plan) for name, measure_part in PARTS.items() if asked.only in (None, name)]
+    result = joined(parts)
     print(as_markdown(result))
     if asked.save:
         print(f"kept in {save(result, RESULTS, datetime.now(UTC))}")

@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Row:
-    """One row of the targets: the less the better."""
+    """One row of the targets: the less the better, or the more."""
 
     number: int
     what: str
@@ -18,12 +18,22 @@ class Row:
     bar: float
     aim: float
     unit: str
+    more: bool = False
 
     @property
     def verdict(self) -> str:
-        if self.value <= self.aim:
+        if self._is_within(self.aim):
             return "reaches the aim"
-        return "within the bar" if self.value <= self.bar else "over the bar"
+        return "within the bar" if self._is_within(self.bar) else "under the bar" if self.more else "over the bar"
+
+    def _is_within(self, limit: float) -> bool:
+        return self.value >= limit if self.more else self.value <= limit
+
+    def as_line(self) -> str:
+        digits = 0 if self.bar >= 10 else 2
+        value, bar, aim = (f"{number:,.{digits}f} {self.unit}" for number in (self.value, self.bar, self.aim))
+        sign = "≥" if self.more else "≤"
+        return f"| {self.number} | {self.what} | {value} | {sign} {bar} | {sign} {aim} | {self.verdict} |"
 
 
 @dataclass(frozen=True)
@@ -33,17 +43,30 @@ class Result:
     rows: Sequence[Row]
     facts: Mapping[str, Any]
     faults: Sequence[str]
+    read_back: bool = True  # whether there were stored runs that could be wrong
+
+
+def joined(parts: Sequence[Result]) -> Result:
+    """One result of several, its rows by their number."""
+    facts: dict[str, Any] = {}
+    for part in parts:
+        for name, fact in part.facts.items():
+            facts[name if name not in facts else f"{name} ({part.rows[0].number})"] = fact
+    return Result(
+        rows=sorted((row for part in parts for row in part.rows), key=lambda row: row.number),
+        facts=facts,
+        faults=[fault for part in parts for fault in part.faults],
+        read_back=any(part.read_back for part in parts),
+    )
 
 
 def as_markdown(result: Result) -> str:
     lines = ["| # | what | measured | bar | aim | |", "| --- | --- | --- | --- | --- | --- |"]
-    for row in result.rows:
-        value, bar, aim = (f"{number:,.0f} {row.unit}" for number in (row.value, row.bar, row.aim))
-        lines.append(f"| {row.number} | {row.what} | {value} | ≤ {bar} | ≤ {aim} | {row.verdict} |")
+    lines += [row.as_line() for row in result.rows]
     lines += ["", *(f"- {name}: {_told(value)}" for name, value in result.facts.items()), ""]
     if result.faults:
         lines += [f"{len(result.faults)} faults:", "", *(f"- {fault}" for fault in result.faults[:20])]
-    else:
+    elif result.read_back:
         lines.append("Every run was read back and is right: calls, tools, failures, tokens, wall time, exact stages.")
     return "\n".join(lines)
 

@@ -34,6 +34,7 @@ app.conf.update(
     timezone="UTC",
     beat_schedule={
         "sweep": {"task": "ingest.sweep", "schedule": 2.0, "options": {"expires": 10}},
+        "train-dictionaries": {"task": "ingest.train_dictionaries", "schedule": 20.0, "options": {"expires": 60}},
         "keep-partitions": {
             "task": "ingest.keep_partitions",
             "schedule": 3600.0,

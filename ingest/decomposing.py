@@ -15,11 +15,13 @@ from dataclasses import dataclass, field
 
 from django.db import connection, transaction
 
-from ingest import joining
+from ingest import basis, joining
 from ingest.chunks import spans_of
 from ingest.joining import Offer
+from ingest.log_chunks import log_events_of
 from ingest.models.telemetry import Signal
 from ingest.rows import call_row, run_row, tool_row, write_rows
+from ingest.semconv.log_events import with_log_events
 from ingest.spans import Span
 from ingest.stages import decompose
 from ingest.stages.model import Decomposition, Run
@@ -46,10 +48,10 @@ CLAIM = """
               dirty.claimed_until_unix_ns, dirty.tries
 """
 READ_CHUNKS = """
-    SELECT chunk.trace_id, chunk.project_id, chunk.body
+    SELECT chunk.trace_id, chunk.project_id, chunk.signal, chunk.body
     FROM unnest(%(trace_ids)s::bytea[], %(project_ids)s::int[], %(days)s::date[]) AS wanted (trace_id, project_id, day)
     JOIN ingest_chunk AS chunk USING (trace_id, project_id, day)
-    WHERE chunk.signal = %(signal)s
+    WHERE chunk.signal = ANY(%(signals)s)
     ORDER BY chunk.received_unix_ns, chunk.digest
 """
 # Locks the marks until commit. One that has risen, or was claimed anew after our lease ended, is not ours to clear.
@@ -100,7 +102,8 @@ class Claim:
 @dataclass(slots=True, kw_only=True)
 class Found:
     """A claimed trace and what it holds. ``offers`` are its engine spans that stand alone, by span id; those in
-    ``served`` belong to calls elsewhere; ``taken`` are offers of other traces that its own calls have claimed."""
+    ``served`` belong to calls elsewhere; ``taken`` are offers of other traces that its own calls have claimed, and
+    ``engine_spans`` what these tell. ``answers`` are what its calls of unknown split may be estimated by."""
 
     claim: Claim
     spans: list[Span]
@@ -108,6 +111,8 @@ class Found:
     offers: dict[str, Offer]
     served: set[str] = field(default_factory=set)
     taken: list[Offer] = field(default_factory=list)
+    engine_spans: list[Span] = field(default_factory=list)
+    answers: basis.Answers = field(default_factory=dict)
 
     @property
     def runs(self) -> list[Run]:
@@ -139,12 +144,13 @@ def decompose_dirty(now_ns: int, idle_ns: int, limit: int = CLAIM_TRACES) -> Dec
             _give_back(claims[done:])
             break
         try:
-            spans = [span for body in bodies[claim.key] for span in spans_of(body)]
+            spans = _spans(bodies[claim.key])
             found.append(_found(claim, spans, decompose(spans)))
         except Exception as error:
             log.exception("trace %s could not be decomposed", claim.trace_id.hex())
             _set_aside(claim, error, now_ns)
     _join_engines(found)
+    _estimate(found)
     try:
         written = _write(found, now_ns, idle_ns)
     except Exception as error:
@@ -188,9 +194,35 @@ def _join_engines(found: Sequence[Found]) -> None:
         keys = [(one.claim.project_id, response_id) for response_id in joining.open_calls(one.decomposition)]
         keys = [key for key in keys if key in offers and offers[key].trace_id != one.claim.trace_id]
         if keys:
-            one.decomposition = decompose(one.spans, [span for key in keys for span in engine_spans.get(key, ())])
+            one.engine_spans = [span for key in keys for span in engine_spans.get(key, ())]
+            one.decomposition = decompose(one.spans, one.engine_spans)
             open_still = joining.open_calls(one.decomposition)
             one.taken = [offers[key] for key in keys if key[1] not in open_still]
+
+
+def _estimate(found: Sequence[Found]) -> None:
+    """Decompose again those with calls that nobody splits, by the basis they had before or one measured now.
+
+    Nothing is read where every call is split, and what is read is bounded: see ``basis``.
+    """
+    asked = [
+        (one, questions)
+        for one in found
+        if (questions := basis.questions(one.decomposition, one.claim.project_id, one.claim.day))
+    ]
+    if not asked:
+        return
+    stored = basis.read_stored([(*one.claim.key, one.claim.day) for one, _ in asked])
+    for one, questions in asked:
+        one.answers = {key: told for key, told in stored.get(one.claim.key, {}).items() if key in questions}
+    measured = basis.measure(
+        question for one, questions in asked for key, question in questions.items() if key not in one.answers
+    )
+    for one, questions in asked:
+        one.answers |= {key: measured.get(asks) for key, asks in questions.items() if key not in one.answers}
+        bases = {key: told for key, told in one.answers.items() if told is not None and told.is_enough}
+        if bases:
+            one.decomposition = decompose(one.spans, one.engine_spans, bases)
 
 
 def _claim(now_ns: int, limit: int) -> list[Claim]:
@@ -202,14 +234,21 @@ def _claim(now_ns: int, limit: int) -> list[Claim]:
         return [Claim(bytes(trace_id), *rest) for trace_id, *rest in cursor.fetchall()]
 
 
-def _read_bodies(claims: Sequence[Claim]) -> dict[tuple[bytes, int], list[bytes]]:
-    """Each trace's chunks in the order of their receipt."""
-    bodies: dict[tuple[bytes, int], list[bytes]] = {claim.key: [] for claim in claims}
+def _read_bodies(claims: Sequence[Claim]) -> dict[tuple[bytes, int], list[tuple[int, bytes]]]:
+    """Each trace's chunks and what they hold, in the order of their receipt."""
+    bodies: dict[tuple[bytes, int], list[tuple[int, bytes]]] = {claim.key: [] for claim in claims}
     with connection.cursor() as cursor:
-        cursor.execute(READ_CHUNKS, _arrays(claims) | {"signal": int(Signal.TRACES)})
-        for trace_id, project_id, body in cursor:
-            bodies[bytes(trace_id), project_id].append(bytes(body))
+        cursor.execute(READ_CHUNKS, _arrays(claims) | {"signals": [int(Signal.TRACES), int(Signal.LOGS)]})
+        for trace_id, project_id, signal, body in cursor:
+            bodies[bytes(trace_id), project_id].append((signal, bytes(body)))
     return bodies
+
+
+def _spans(bodies: Sequence[tuple[int, bytes]]) -> list[Span]:
+    """A trace's spans, with the events that came as log records."""
+    spans = [span for signal, body in bodies if signal == Signal.TRACES for span in spans_of(body)]
+    logs = [body for signal, body in bodies if signal == Signal.LOGS]
+    return with_log_events(spans, (event for body in logs for event in log_events_of(body))) if logs else spans
 
 
 def _write(found: Sequence[Found], now_ns: int, idle_ns: int) -> list[Found]:
@@ -229,7 +268,8 @@ def _write(found: Sequence[Found], now_ns: int, idle_ns: int) -> list[Found]:
             }
             for run in one.runs:
                 settles_ns = claim.received_unix_ns + (SETTLE_NS if run.root_ended else idle_ns)
-                runs.append(run_row(run, claim.project_id, claim.day, settles_ns, one.decomposition.spans))
+                answers = basis.as_detail(one.answers, run.service)
+                runs.append(run_row(run, claim.project_id, claim.day, settles_ns, one.decomposition.spans, answers))
                 calls += [call_row(call, run, claim.project_id, claim.day) for call in run.calls]
                 tools += [tool_row(tool, run, claim.project_id, claim.day) for tool in run.tools]
         arrays = _arrays([one.claim for one in mine])

@@ -10,6 +10,7 @@ import msgspec
 import zstandard
 from psycopg.types.json import Jsonb
 
+from ingest.stages.decompose import ALGORITHM
 from ingest.stages.model import Call, Outside, Phase, Run, Source, Stage, Tool
 
 BIGINT_MAX = 2**63 - 1
@@ -37,7 +38,10 @@ TOOL_COLUMNS = (
 Row = tuple[Any, ...]
 
 
-def run_row(run: Run, project_id: int, day: dt.date, settles_unix_ns: int, spans: int) -> Row:
+def run_row(
+    run: Run, project_id: int, day: dt.date, settles_unix_ns: int, spans: int, basis: Sequence[Any] = ()
+) -> Row:
+    """``basis`` is what the run's estimates rest on, where it needed any; kept for when it is computed again."""
     broken = run.breakdown
     times = [
         *(broken.stages_ns[stage] for stage in Stage),
@@ -52,7 +56,10 @@ def run_row(run: Run, project_id: int, day: dt.date, settles_unix_ns: int, spans
             sum(1 for t in run.tools if not t.pseudo),
             sum(1 for t in run.tools if t.ok is False and not t.pseudo),
         ],
+        "algorithm": ALGORITHM,
     }
+    if basis:
+        detail["basis"] = basis
     return (
         day, project_id, bytes.fromhex(run.trace_id), bytes.fromhex(run.root_span_id), fit(run.start_unix_ns),
         fit(run.end_unix_ns), broken.wall_ns, settles_unix_ns, *times, run.ttft_ns, run.first_token_ns,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Union
+
+from ingest.frozen import frozen
 
 AttributeValue = Union[  # noqa: UP007 (a string cannot stand on the left of | at run time)
     str, bool, int, float, bytes, None, Sequence["AttributeValue"], Mapping[str, "AttributeValue"]
@@ -15,14 +17,22 @@ KIND_INTERNAL, KIND_SERVER, KIND_CLIENT, KIND_PRODUCER, KIND_CONSUMER = 1, 2, 3,
 STATUS_UNSET, STATUS_OK, STATUS_ERROR = 0, 1, 2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Event:
     name: str
     unix_ns: int
     attributes: Attributes = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
+class LogEvent:
+    """An event that came as a log record, and the span it names."""
+
+    span_id: str
+    event: Event
+
+
+@frozen
 class Span:
     """One OpenTelemetry span.
 

@@ -14,15 +14,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import psycopg
-import zstandard
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
+from ingest.compression import Compressors
 from ingest.otlp.errors import BadData, Overloaded, StoreUnavailable
 from ingest.otlp.split import Remainder, TracePart, digest
 
 log = logging.getLogger(__name__)
 
-COMPRESSION_LEVEL = 3
 COMMIT_BYTES = 8 << 20  # what one transaction may hold, uncompressed
 WRITERS = 2
 
@@ -82,6 +81,7 @@ class Store:
             database_url, min_size=1, max_size=WRITERS, open=False, timeout=5, reconnect_timeout=30,
             kwargs={"application_name": "sixstage-store", "prepare_threshold": 1},
         )  # fmt: skip
+        self.compressors = Compressors(self.pool)
         self.pending_limit_bytes = pending_limit_bytes
         self.woken = woken
         self.pending_bytes = 0
@@ -98,6 +98,7 @@ class Store:
         for writer in self._writers:
             writer.cancel()
         await asyncio.gather(*self._writers, return_exceptions=True)
+        await self.compressors.close()
         await self.pool.close()
 
     async def keep(self, project_id: int, parts: Sequence[TracePart], rest: Remainder | None) -> None:
@@ -110,7 +111,7 @@ class Store:
         size = sum(len(part.content) for part in parts) + (len(rest.content) if rest else 0)
         if self.pending_bytes and self.pending_bytes + size > self.pending_limit_bytes:
             raise Overloaded(f"{self.pending_bytes >> 20} MiB wait to be stored; send again in a second")
-        compress = zstandard.ZstdCompressor(COMPRESSION_LEVEL).compress
+        compress = self.compressors.of(project_id).compress
         batch = Batch(
             project_id, parts, rest, [compress(part.content) for part in parts],
             compress(rest.content) if rest else b"", size, asyncio.get_running_loop().create_future(),

@@ -9,7 +9,7 @@ from celery import shared_task
 from celery.signals import worker_process_init
 from django.conf import settings
 
-from ingest import joining, live
+from ingest import compression, joining, live
 from ingest.decomposing import CLAIM_TRACES, decompose_dirty
 from ingest.partitions import drop_expired, ensure_partitions
 
@@ -52,3 +52,10 @@ def keep_partitions() -> None:
     now_ns = time.time_ns()
     ensure_partitions(now_ns)
     drop_expired(now_ns, settings.SIXSTAGE_RETENTION_DAYS)
+    compression.drop_unused(now_ns, settings.SIXSTAGE_RETENTION_DAYS)
+
+
+@shared_task(name="ingest.train_dictionaries")
+def train_dictionaries() -> None:
+    """Learn what projects send again and again, so that it is stored once."""
+    compression.train_due(time.time_ns())

@@ -1,4 +1,5 @@
 import django.contrib.postgres.fields
+import django.contrib.postgres.indexes
 import django.db.models.deletion
 import django.db.models.expressions
 from django.db import migrations, models
@@ -45,6 +46,18 @@ class Migration(migrations.Migration):
             ],
             options={
                 'db_table': 'ingest_chunk',
+            },
+        ),
+        migrations.CreateModel(
+            name='Dictionary',
+            fields=[
+                ('id', models.AutoField(primary_key=True, serialize=False)),
+                ('project_id', models.IntegerField()),
+                ('created_unix_ns', models.BigIntegerField()),
+                ('body', models.BinaryField()),
+            ],
+            options={
+                'db_table': 'ingest_dictionary',
             },
         ),
         migrations.CreateModel(
@@ -107,7 +120,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'db_table': 'ingest_call',
-                'indexes': [models.Index(models.F('project_id'), models.OrderBy(models.F('end_unix_ns'), descending=True), name='call_by_end')],
+                'indexes': [models.Index(models.F('trace_id'), name='call_by_trace'), django.contrib.postgres.indexes.BrinIndex(models.F('end_unix_ns'), autosummarize=True, name='call_by_end', pages_per_range=16), django.contrib.postgres.indexes.HashIndex(models.F('response_id'), condition=models.Q(('response_id__isnull', False)), name='call_by_response')],
             },
         ),
         migrations.CreateModel(
@@ -127,6 +140,24 @@ class Migration(migrations.Migration):
             options={
                 'db_table': 'ingest_dirty_trace',
                 'indexes': [models.Index(models.F('due_unix_ns'), name='dirty_by_due')],
+            },
+        ),
+        CreatePartitionedModel(
+            name='EngineSpan',
+            fields=[
+                ('pk', models.CompositePrimaryKey('response_id', 'trace_id', 'span_id', 'project_id', 'day', blank=True, editable=False, primary_key=True, serialize=False)),
+                ('day', models.DateField()),
+                ('project_id', models.IntegerField()),
+                ('response_id', models.TextField()),
+                ('trace_id', models.BinaryField(max_length=16)),
+                ('span_id', models.BinaryField(max_length=8)),
+                ('client_trace_id', models.BinaryField(max_length=16, null=True)),
+                ('due_unix_ns', models.BigIntegerField()),
+                ('looks', models.SmallIntegerField(default=0)),
+            ],
+            options={
+                'db_table': 'ingest_engine_span',
+                'indexes': [models.Index(models.F('due_unix_ns'), condition=models.Q(('client_trace_id', None)), name='engine_span_due'), models.Index(models.F('trace_id'), name='engine_span_trace')],
             },
         ),
         migrations.CreateModel(
@@ -220,16 +251,19 @@ class Migration(migrations.Migration):
             ],
             options={
                 'db_table': 'ingest_tool',
-                'indexes': [models.Index(models.F('project_id'), models.OrderBy(models.F('end_unix_ns'), descending=True), name='tool_by_end')],
+                'indexes': [models.Index(models.F('trace_id'), name='tool_by_trace'), django.contrib.postgres.indexes.BrinIndex(models.F('end_unix_ns'), autosummarize=True, name='tool_by_end', pages_per_range=16)],
             },
         ),
         migrations.RunSQL(
             # Bodies are compressed already: PostgreSQL need not try again. The queue of dirty traces is small
-            # and busy, so it is vacuumed early and has room for updates in place.
+            # and busy, so it is vacuumed early and has room for updates in place. Calls and tools are replaced
+            # by trace under its lock: see ingest/models/run.py for why no unique index guards them.
             sql="""
                 ALTER TABLE ingest_chunk ALTER COLUMN body SET STORAGE EXTERNAL;
                 ALTER TABLE ingest_body ALTER COLUMN body SET STORAGE EXTERNAL;
                 ALTER TABLE ingest_run ALTER COLUMN phases SET STORAGE EXTERNAL;
+                ALTER TABLE ingest_call DROP CONSTRAINT ingest_call_pkey;
+                ALTER TABLE ingest_tool DROP CONSTRAINT ingest_tool_pkey;
                 ALTER TABLE ingest_dirty_trace SET (fillfactor = 50, autovacuum_vacuum_scale_factor = 0,
                     autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
             """,

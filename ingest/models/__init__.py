@@ -3,12 +3,13 @@ trace's day and keyed so that they can be sharded by trace: every unique key hol
 
 from ingest.models.project import IngestKey, Project
 from ingest.models.run import Call, Run, Tool
-from ingest.models.telemetry import Body, Chunk, DirtyTrace, EngineSpan, Signal, Trace
+from ingest.models.telemetry import Body, Chunk, Dictionary, DirtyTrace, EngineSpan, Signal, Trace
 
 __all__ = [
     "Body",
     "Call",
     "Chunk",
+    "Dictionary",
     "DirtyTrace",
     "EngineSpan",
     "IngestKey",

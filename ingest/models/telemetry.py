@@ -45,6 +45,18 @@ class Chunk(models.Model):
         db_table = "ingest_chunk"
 
 
+class Dictionary(models.Model):
+    """What zstd needs to unfold the chunks that were made with it. Its id stands in their frames."""
+
+    id = models.AutoField(primary_key=True)
+    project_id = models.IntegerField()
+    created_unix_ns = models.BigIntegerField()
+    body = models.BinaryField()
+
+    class Meta:
+        db_table = "ingest_dictionary"
+
+
 class Body(models.Model):
     """Metrics, and log records that belong to no trace: one export request, as OTLP protobuf under zstd."""
 

@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from ingest.chunks import spans_of
+from ingest.log_chunks import log_events_of
 from ingest.models.telemetry import Signal
 from ingest.read.rows import select
 from ingest.read.values import SpanRow, TraceDetail
 from ingest.scope import Scope
+from ingest.semconv.log_events import with_log_events
 from ingest.spans import AttributeValue, Span
 
 
@@ -71,18 +73,20 @@ def jsonable(value: AttributeValue) -> Any:
 
 
 def _spans(scope: Scope, trace_id: bytes) -> dict[str, Span]:
-    """By span id; of spans that came more than once the last wins."""
-    return {span.span_id: span for body in _bodies(scope, trace_id) for span in spans_of(body)}
+    """By span id, each with the events that came as log records; of spans that came more than once the last wins."""
+    spans = {span.span_id: span for body in _bodies(scope, trace_id, Signal.TRACES) for span in spans_of(body)}
+    events = [event for body in _bodies(scope, trace_id, Signal.LOGS) for event in log_events_of(body)]
+    return {span.span_id: span for span in with_log_events(list(spans.values()), events)} if events else spans
 
 
-def _bodies(scope: Scope, trace_id: bytes) -> Iterator[bytes]:
+def _bodies(scope: Scope, trace_id: bytes, signal: Signal) -> Iterator[bytes]:
     where, parameters = scope.where("chunk")
     trace_where, trace_parameters = scope.where("trace")
     rows = select(
         f"""SELECT chunk.body FROM ingest_chunk AS chunk JOIN ingest_trace AS trace USING (trace_id, project_id, day)
             WHERE {where} AND {trace_where} AND chunk.trace_id = %s AND chunk.signal = %s
             ORDER BY chunk.received_unix_ns, chunk.digest""",
-        [*parameters, *trace_parameters, trace_id, int(Signal.TRACES)],
+        [*parameters, *trace_parameters, trace_id, int(signal)],
     )
     for row in rows:
         yield bytes(row["body"])

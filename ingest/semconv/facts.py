@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from ingest.frozen import frozen
+
 # What one adapter found: a subset of the fields of Facts. An absent key is "does not say".
 Told = dict[str, Any]
 
@@ -25,7 +27,7 @@ class Kind(StrEnum):
     OTHER = "other"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class FirstToken:
     """A claim about when the first output token came.
 
@@ -51,7 +53,7 @@ class EngineTimes:
     decode_ns: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class AskedTool:
     """A tool that a model's output asks for."""
 
@@ -59,7 +61,7 @@ class AskedTool:
     call_id: str | None
 
 
-@dataclass(frozen=True, kw_only=True, init=False)
+@frozen
 class Facts:
     """All that one span tells. None is "does not say"; token counts are never guessed.
 
@@ -95,11 +97,6 @@ class Facts:
     error: str | None = None
     mcp_side: str | None = None
     http_status: int | None = None
-
-    def __init__(self, **told: Any) -> None:
-        # Only what was told is kept; the rest is the class's default. Of thirty fields a span tells five, and
-        # this is made for every span: setting all thirty costs more than all adapters together.
-        self.__dict__.update(told)
 
 
 NOTHING = Facts()

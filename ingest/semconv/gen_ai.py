@@ -71,13 +71,16 @@ FIRST_TOKEN = (
     ("gen_ai.response.time_to_first_chunk", seconds, seconds, True),
     ("ai.observability.generation.time_to_first_token_ms", milliseconds, milliseconds, False),
 )
+# Without any of these no tool stands beside an answer.
+_BESIDE = ("gen_ai.tool.name", "gen_ai.completion.0.tool_calls.0.name", "gen_ai.completion.0.function_call.name")
 
 
 def facts(span: Span) -> Told | None:
     attributes = span.attributes
     operation = attributes.get("gen_ai.operation.name")
     kind = KINDS.get(operation) if isinstance(operation, str) else None
-    told = tell({}, attributes, IDENTITY_ROWS)
+    told: Told = {}
+    tell(told, attributes, IDENTITY_ROWS)
     if kind is None and operation not in OTHERS and _answers(attributes):
         kind = Kind.CALL
     if kind is not None:
@@ -106,9 +109,9 @@ def _answers(attributes: Attributes) -> bool:
 def _tell_call(told: Told, span: Span) -> None:
     attributes = span.attributes
     tell(told, attributes, CALL_ROWS)
-    first_tokens = tuple(_first_tokens(span))
+    first_tokens = _first_tokens(span)
     if first_tokens:
-        told["first_tokens"] = first_tokens
+        told["first_tokens"] = tuple(first_tokens)
     output = attributes.get("gen_ai.output.messages")
     if output is None:
         output = _choice(span)
@@ -118,7 +121,7 @@ def _tell_call(told: Told, span: Span) -> None:
             told["shows_text"] = shows_text(output)
     elif "gen_ai.completion.0.role" in attributes or "gen_ai.completion.0.finish_reason" in attributes:
         told["asked"] = tuple(_indexed(attributes))
-    if not told.get("asked"):
+    if not told.get("asked") and not attributes.keys().isdisjoint(_BESIDE):
         # Some write a call's tool beside its answer, and the answer without it.
         beside = tuple(_indexed(attributes)) or _beside(attributes)
         if beside:
@@ -127,8 +130,9 @@ def _tell_call(told: Told, span: Span) -> None:
 
 def _first_tokens(span: Span) -> list[FirstToken]:
     found = []
+    attributes = span.attributes
     for key, of_float, of_integer, chunk in FIRST_TOKEN:
-        value = span.attributes.get(key)
+        value = attributes.get(key)
         if value is not None:
             after_ns = (of_integer if isinstance(value, int) else of_float)(value)
             if after_ns is not None:

@@ -25,7 +25,7 @@ _TEXT_KEYS = ("content", "text")
 def asked_in(value: Any) -> tuple[AskedTool, ...]:
     """The tools that an output asks for, in the order of the text, each once."""
     if isinstance(value, str):
-        if not any(hint in value for hint in _HINTS):
+        if not _hints_at_tools(value):
             return ()
         value = document(value)
     found: dict[tuple[str | None, str | None], AskedTool] = {}
@@ -41,9 +41,16 @@ def asked_in(value: Any) -> tuple[AskedTool, ...]:
                 waiting.extend(reversed(list(one.values())))
         elif isinstance(one, list | tuple):
             waiting.extend(reversed(one))
-        elif isinstance(one, str) and one[:1] in "[{" and any(hint in one for hint in _HINTS):
+        elif isinstance(one, str) and one[:1] in "[{" and _hints_at_tools(one):
             waiting.append(document(one))
     return tuple(found.values())
+
+
+def _hints_at_tools(value: str) -> bool:
+    # All but one have a part in common, and most texts have neither: two looks instead of six.
+    if "tool" not in value:
+        return "function_call" in value
+    return any(hint in value for hint in _HINTS)
 
 
 def _asked(one: dict[str, Any]) -> AskedTool | None:
@@ -51,7 +58,8 @@ def _asked(one: dict[str, Any]) -> AskedTool | None:
     if isinstance(use, dict):
         return _named(use.get("name"), use.get("toolUseId"))
     function = one.get("function")
-    if isinstance(function, dict) and "name" in function and "arguments" in function:
+    # A call has arguments, or an id where those are kept back; the definition of a tool has neither.
+    if isinstance(function, dict) and "name" in function and ("arguments" in function or "id" in one):
         return _named(function["name"], one.get("id"))
     if "toolName" in one and "toolCallId" in one and "result" not in one and "output" not in one:
         return _named(one["toolName"], one["toolCallId"])

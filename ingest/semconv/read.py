@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ingest.semconv import (
     engine,
@@ -11,6 +10,7 @@ from ingest.semconv import (
     http,
     langfuse,
     litellm,
+    log_events,
     mcp,
     mlflow,
     openinference,
@@ -30,63 +30,67 @@ from ingest.spans import STATUS_ERROR, Span
 #  3. MCP before gen_ai: a server's tools/call says execute_tool too, and only MCP knows its side.
 #  4. Vendors' kinds before gen_ai: they mark wrappers (an outer streamText) that share gen_ai's attributes.
 #  5. gen_ai, the common ground.
-#  6. LiteLLM and message templates fill what the others leave open.
+#  6. Events, LiteLLM and message templates fill what the others leave open.
 #  7. HTTP last: a model's span that carries HTTP attributes stays a model's span.
 #
-# Beside each stand the first words of the attributes it may look at, and whether it reads events too.
+# Beside each stand the attributes, or their first words, without any of which it says nothing, and whether events
+# alone may make it speak.
 ADAPTERS: tuple[tuple[Callable[[Span], Told | None], frozenset[str], bool], ...] = (
     (sixstage.facts, frozenset({"sixstage"}), True),
-    (engine.facts, frozenset({"gen_ai"}), False),
-    (mcp.facts, frozenset({"mcp"}), False),
-    (vercel.facts, frozenset({"ai"}), False),
+    (engine.facts, frozenset({engine.E2E, engine.TTFT}), False),
+    (mcp.facts, frozenset({"mcp.method.name"}), False),
+    (vercel.facts, frozenset({"ai.operationId"}), False),
     (langfuse.facts, frozenset({"langfuse"}), False),
     (mlflow.facts, frozenset({"mlflow"}), False),
-    (openinference.facts, frozenset({"openinference"}), False),
-    (openllmetry.facts, frozenset({"traceloop", "llm", "gen_ai"}), True),
+    (openinference.facts, frozenset({openinference.KIND}), False),
+    (openllmetry.facts, frozenset({"traceloop.span.kind", "llm.request.type", "gen_ai.is_streaming"}), True),
     (gen_ai.facts, frozenset({"gen_ai", "session", "user", "enduser", "ai"}), False),
+    (log_events.facts, frozenset(), True),
     (litellm.facts, frozenset({"llm", "metadata"}), False),
-    (templates.facts, frozenset({"logfire"}), False),
-    (http.facts, frozenset({"http"}), False),
+    (templates.facts, frozenset({"logfire.msg_template"}), False),
+    (http.facts, frozenset({"http.request.method", "http.method"}), False),
 )
 MAX_ERROR_CHARS = 200
 MAX_SHAPES = 4_096
 _Adapters = tuple[Callable[[Span], Told | None], ...]
 # Which adapters have something to say depends on the attributes' keys and on there being events, and an
 # emitter's spans have few such shapes. The memory of shapes is dropped whole when it is full.
-_shapes: dict[tuple[tuple[str, ...], bool], _Adapters] = {}
+_Shape = tuple[tuple[str, ...], bool]
+_shapes: dict[_Shape, _Adapters] = {}
 
 
 def read_facts(span: Span) -> Facts:
     """The facts of one span. First-token claims of all conventions are kept, in the adapters' order."""
     told: Told = {}
-    for adapter in _speaking(span):
+    attributes = span.attributes
+    shape = (tuple(attributes), bool(span.events))
+    speaking = _shapes.get(shape)
+    if speaking is None:
+        speaking = _speaking(shape)
+    for adapter in speaking:
         found = adapter(span)
         if found:
             told = _joined(told, found) if told else found
     if span.status == STATUS_ERROR:
         told = {**told, "error": told.get("error") or _error(span), "tool_failed": True}
-    elif span.attributes.get("haystack.tool.error"):
-        told = {**told, "error": text(span.attributes["haystack.tool.error"]) or "error", "tool_failed": True}
-    elif "error.type" in span.attributes and told.get("kind") in (Kind.CALL, Kind.TOOL):
-        told.setdefault("error", text(span.attributes["error.type"]))
+    elif attributes.get("haystack.tool.error"):
+        told = {**told, "error": text(attributes["haystack.tool.error"]) or "error", "tool_failed": True}
+    elif "error.type" in attributes and told.get("kind") in (Kind.CALL, Kind.TOOL):
+        told.setdefault("error", text(attributes["error.type"]))
         told["tool_failed"] = True
     return Facts(**told) if told else NOTHING
 
 
-def _speaking(span: Span) -> _Adapters:
-    """The adapters, in their order, that a span with these keys may concern."""
-    shape = (tuple(span.attributes), bool(span.events))
-    known = _shapes.get(shape)
-    if known is None:
-        spaces = {key.partition(".")[0] for key in span.attributes}
-        known = tuple(
-            adapter
-            for adapter, own, reads_events in ADAPTERS
-            if not own.isdisjoint(spaces) or (reads_events and span.events)
-        )
-        if len(_shapes) >= MAX_SHAPES:
-            _shapes.clear()
-        _shapes[shape] = known
+def _speaking(shape: _Shape) -> _Adapters:
+    """The adapters, in their order, that a span of this shape may concern."""
+    keys, has_events = shape
+    names = {*keys, *(key.partition(".")[0] for key in keys)}
+    known = tuple(
+        adapter for adapter, own, reads_events in ADAPTERS if (reads_events and has_events) or not own.isdisjoint(names)
+    )
+    if len(_shapes) >= MAX_SHAPES:
+        _shapes.clear()
+    _shapes[shape] = known
     return known
 
 
@@ -136,8 +140,4 @@ def brings_tool_results(span: Span) -> bool | None:
                 return told
     if openinference.KIND in attributes:
         return openinference.input_ends_in_tool_results(attributes)
-    last: Any = None
-    for event in span.events:
-        if event.name.startswith("gen_ai.") and event.name.endswith(".message"):
-            last = event.name
-    return None if last is None else last == "gen_ai.tool.message"
+    return log_events.input_ends_in_tool_results(span)

@@ -1,6 +1,7 @@
 """The six-stage latency model: spans of one trace in, runs out. Pure: no Django, no clock, no logging."""
 
-from ingest.stages.decompose import decompose
+from ingest.stages.decompose import ALGORITHM, decompose
+from ingest.stages.estimate import Basis, BasisKey
 from ingest.stages.model import (
     Breakdown,
     Call,
@@ -15,6 +16,9 @@ from ingest.stages.model import (
 )
 
 __all__ = [
+    "ALGORITHM",
+    "Basis",
+    "BasisKey",
     "Breakdown",
     "Call",
     "Decomposition",

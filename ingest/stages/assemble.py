@@ -132,8 +132,9 @@ def output_tokens(call: CallDraft) -> int | None:
 
 
 def _tpot(call: CallDraft) -> int | None:
+    """Measured, or none: an estimated call's would only repeat those that it was estimated by."""
     tokens = output_tokens(call)
-    if call.decode_ns is None or tokens is None or tokens < 2:
+    if call.decode_ns is None or tokens is None or tokens < 2 or call.source is Source.ESTIMATED:
         return None
     return call.decode_ns // (tokens - 1)
 
@@ -151,7 +152,7 @@ def build_tool(tool: ToolDraft, scope: Scope) -> Tool:
         round=tool.asker.round if tool.asker is not None else 0,
         scope=scope.level,
         transport_ns=transport_ns(tool) if len(tool.nodes) > 1 else None,
-        attempts=max(node.facts.attempt or 1 for node in tool.nodes),
+        attempts=max([node.facts.attempt or 1 for node in tool.nodes]),
         abandoned=tool.abandoned,
         pseudo=is_pseudo(tool.name),
         agent=tool.inner is not None,

@@ -29,7 +29,7 @@ _BARRIERS = frozenset({Kind.TOOL, Kind.AGENT, Kind.WORKFLOW})
 
 def find_calls(order: list[Node]) -> list[CallDraft]:
     """The calls under one root, given its nodes with parents before children."""
-    over = _calls_above(order)
+    _note_calls_above(order)
     groups: dict[Node, CallDraft] = {}
     inner: dict[Node, list[CallDraft]] = {}
     wrappers: set[Node] = set()
@@ -37,14 +37,14 @@ def find_calls(order: list[Node]) -> list[CallDraft]:
     for node in reversed(order):
         if len(node.children) > 1:
             _merge_siblings(node, groups)
-        above = over[node]
+        above = node.above
         if node.kind is Kind.CALL:
             _close_call(node, above, groups, inner, wrappers)
         elif above is not None and node in holding and node.kind in (Kind.AGENT, Kind.WORKFLOW):
             wrappers.add(above)
         if node.parent is not None and node.kind is not Kind.TOOL and (node.kind is Kind.CALL or node in holding):
             holding.add(node.parent)
-    found = _with_hints(order, over, groups)
+    found = _with_hints(order, groups)
     for call in found:
         call.nodes.reverse()  # they were found from the innermost out
         call.told = call.nodes[0].facts if len(call.nodes) == 1 else merge_facts(call.nodes)
@@ -65,16 +65,17 @@ def merge_facts(nodes: list[Node]) -> Facts:
     return told
 
 
-def _calls_above(order: list[Node]) -> dict[Node, Node | None]:
-    """The nearest call above each node, without a tool or an agent between."""
-    over: dict[Node, Node | None] = {}
+def _note_calls_above(order: list[Node]) -> None:
+    """Note the nearest call above each node, without a tool or an agent between."""
+    root = order[0]
     for node in order:
         parent = node.parent
         if parent is None or parent.kind in _BARRIERS:
-            over[node] = None
+            node.above = None
+        elif parent.kind is Kind.CALL:
+            node.above = parent
         else:
-            over[node] = parent if parent.kind is Kind.CALL else over.get(parent)
-    return over
+            node.above = None if node is root else parent.above
 
 
 def _close_call(
@@ -190,13 +191,13 @@ def _order_by_worth(group: CallDraft) -> None:
     group.nodes.sort(key=worth)
 
 
-def _with_hints(order: list[Node], over: dict[Node, Node | None], groups: dict[Node, CallDraft]) -> list[CallDraft]:
+def _with_hints(order: list[Node], groups: dict[Node, CallDraft]) -> list[CallDraft]:
     """Attach engine and HTTP spans to their calls; an engine's span that nobody claims is a call itself."""
     found = list({id(group): group for group in groups.values() if not group.dead}.values())
     for node in order:
         if node.kind is not Kind.ENGINE and node.kind is not Kind.HTTP:
             continue
-        above = over[node]
+        above = node.above
         group = groups.get(above) if above is not None else None
         if node.kind is Kind.HTTP:
             if group is not None and node.parent is not None and node.parent.kind is not Kind.HTTP:

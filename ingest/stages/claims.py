@@ -52,8 +52,11 @@ def build_claims(scopes: list[Scope]) -> list[Claim]:
         index = scope.index
         for number, call in enumerate(scope.calls):
             for part in call.parts:
-                source = _source(call, part.owner)
-                claims.append(Claim(part.start, part.end, owner_in(call, part.owner), call.span_id, source, index))
+                owner = part.owner
+                source = Source.UNKNOWN if owner is Outside.MODEL_UNSPLIT else call.source
+                if call.carries:
+                    owner = _CARRYING.get(owner, owner)
+                claims.append(Claim(part.start, part.end, owner, call.span_id, source, index))
             parsing = _parsing(scope, number, call)
             if parsing is not None:
                 claims.append(parsing)
@@ -89,10 +92,6 @@ def build_claims(scopes: list[Scope]) -> list[Claim]:
             if stage is not None:
                 claims.append(Claim(node.start, node.end, stage, node.span.span_id, Source.CLIENT, index))
     return claims
-
-
-def _source(call: CallDraft, owner: Owner) -> Source:
-    return Source.UNKNOWN if owner is Outside.MODEL_UNSPLIT else call.source
 
 
 def _awaited_from(tool: ToolDraft) -> int:

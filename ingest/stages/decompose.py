@@ -6,29 +6,36 @@ from collections.abc import Sequence
 
 from ingest.semconv import read_facts
 from ingest.spans import Span
+from ingest.stages.assemble import engine_name
 from ingest.stages.calls import find_calls
 from ingest.stages.claims import build_claims
-from ingest.stages.drafts import Scope
+from ingest.stages.drafts import CallDraft, Scope
+from ingest.stages.estimate import Bases, BasisKey
+from ingest.stages.identity import service_of
 from ingest.stages.model import Decomposition, Run
 from ingest.stages.rounds import give_up, settle_rounds
 from ingest.stages.run import build_run
 from ingest.stages.runs import RunRoot, find_runs
 from ingest.stages.scopes import build_scopes, holders
-from ingest.stages.split import split_call
+from ingest.stages.split import split_by_estimate, split_call
 from ingest.stages.sweep import sweep
 from ingest.stages.tools import asked_names, find_tools, promote
 from ingest.stages.tree import Node, build_tree, walk
 
+# Raised with every change by which the same spans give other figures: `manage.py recompute --outdated` finds the rest.
+ALGORITHM = 1
 
-def decompose(spans: Sequence[Span], engine_spans: Sequence[Span] = ()) -> Decomposition:
+
+def decompose(spans: Sequence[Span], engine_spans: Sequence[Span] = (), bases: Bases | None = None) -> Decomposition:
     """All runs of one trace. The order of ``spans`` does not matter, but for two with one id: the later wins.
 
     ``engine_spans`` are engines' spans from other traces, of requests that came without trace context: they
-    join a call by its response id and are no part of this trace.
+    join a call by its response id and are no part of this trace. ``bases`` are what calls of unknown split may
+    be estimated by; without them nothing is estimated.
     """
     tree = build_tree(spans)
     foreign = _by_response(engine_spans)
-    runs = tuple(_run(root, foreign) for root in find_runs(tree))
+    runs = tuple(_run(root, foreign, bases or {}) for root in find_runs(tree))
     tree.release()
     return Decomposition(
         runs=runs, spans=len(tree.order), duplicate_spans=tree.duplicates, warnings=tuple(tree.oddities)
@@ -44,7 +51,7 @@ def _by_response(spans: Sequence[Span]) -> dict[str, list[Node]]:
     return found
 
 
-def _run(root: RunRoot, foreign: dict[str, list[Node]]) -> Run:
+def _run(root: RunRoot, foreign: dict[str, list[Node]], bases: Bases) -> Run:
     # 1. What the spans are: calls, tools, scopes.
     order = walk([root.node])
     asked = asked_names(order)
@@ -59,6 +66,8 @@ def _run(root: RunRoot, foreign: dict[str, list[Node]]) -> Run:
         split_call(call)
     scopes = build_scopes(order, calls, tools, holding)
     settle_rounds(scopes)
+    if bases:
+        _estimate(calls, service_of(root.node), bases)
     # 3. Who owns each nanosecond.
     start, end = _window(root, scopes)
     if not root.virtual:
@@ -68,6 +77,15 @@ def _run(root: RunRoot, foreign: dict[str, list[Node]]) -> Run:
     for scope in scopes:
         scope.release()
     return run
+
+
+def _estimate(calls: list[CallDraft], service: str | None, bases: Bases) -> None:
+    for call in calls:
+        model = call.told.response_model or call.told.request_model
+        engine = engine_name(call) if call.engines else None
+        basis = bases.get(BasisKey(service, model, engine)) if service and model else None
+        if basis is not None:
+            split_by_estimate(call, basis)
 
 
 def _window(root: RunRoot, scopes: list[Scope]) -> tuple[int, int]:

@@ -76,7 +76,10 @@ class ToolDraft:
 
     @property
     def call_id(self) -> str | None:
-        return next((node.facts.tool_call_id for node in self.nodes if node.facts.tool_call_id), None)
+        for node in self.nodes:
+            if node.facts.tool_call_id:
+                return node.facts.tool_call_id
+        return None
 
     @property
     def span_id(self) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from ingest.frozen import frozen
 from ingest.semconv import Kind
 from ingest.semconv.values import text
 from ingest.spans import STATUS_ERROR
@@ -16,7 +16,7 @@ MAX_ABOVE = 32
 _RESPONSE_IDS = ("resp_", "chatcmpl-", "msg_")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Identity:
     name: str
     agent: str | None
@@ -31,7 +31,7 @@ class Identity:
 
 def identify(root: Node, order: list[Node], calls: list[CallDraft]) -> Identity:
     """``order`` are the run's nodes, the root first; ``calls`` those of the run's own scope."""
-    owner = root if root.span.resource else (root.children[0] if root.children else root)
+    owner = _owner(root)
     agent = _agent(root)
     response_ids = {call.told.response_id for call in calls}
     error = _error(root, calls)
@@ -54,6 +54,15 @@ def identify(root: Node, order: list[Node], calls: list[CallDraft]) -> Identity:
         status="ok" if error is None else "error",
         error=error,
     )
+
+
+def service_of(root: Node) -> str | None:
+    return _told_by(_owner(root), "service.name")
+
+
+def _owner(root: Node) -> Node:
+    """Whose resource tells of the run: the root's, or its first child's where the root was never sent."""
+    return root if root.span.resource else (root.children[0] if root.children else root)
 
 
 def _near(root: Node, order: list[Node]) -> Iterable[Node]:

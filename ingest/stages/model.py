@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from ingest.frozen import frozen
+
 
 class Stage(StrEnum):
     """The six stages, in the order in which every bar draws them."""
@@ -44,7 +46,7 @@ class Source(StrEnum):
 Owner = Stage | Outside
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Oddity:
     """Something odd about a run that its reader should know.
 
@@ -57,7 +59,7 @@ class Oddity:
     span_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Phase:
     """An elementary interval of the run and who owns it. Phases of a run tile its wall time without a gap."""
 
@@ -88,13 +90,13 @@ class Breakdown:
         parts = [*self.stages_ns.values(), *self.outside_ns.values()]
         if len(self.stages_ns) != len(Stage) or len(self.outside_ns) != len(Outside):
             raise ValueError("a breakdown names all six stages and all four outside times")
-        if any(part < 0 for part in parts):
+        if min(parts) < 0:
             raise ValueError("no stage is shorter than nothing")
         if sum(parts) != self.wall_ns:
             raise ValueError("stages and outside times must add up to the wall time exactly")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Call:
     """One model call, however many spans told of it. Unknown is None, never 0.
 
@@ -131,7 +133,7 @@ class Call:
     parent_span_id: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Tool:
     """One tool call. ``ok`` is None where nobody knows (an abandoned tool); ``pseudo`` marks hand-offs and
     final-answer tools that do no work and stay out of success rates."""
@@ -152,7 +154,7 @@ class Tool:
     agent: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Run:
     """What an agent did, as far as its spans tell.
 

@@ -42,7 +42,9 @@ def settle_rounds(scopes: list[Scope]) -> None:
 def _ask(tool: ToolDraft, scope: Scope, starts: list[int], by_id: dict[str, CallDraft]) -> None:
     """Find the call that asked for a tool: by id, else by name, else the latest that started before it."""
     call_id = tool.call_id
-    tool.prefetched = any(node.facts.prefetch for node in tool.nodes)
+    for node in tool.nodes:
+        if node.facts.prefetch:
+            tool.prefetched = True
     asker = by_id.get(call_id) if call_id else None
     if asker is None:
         before = bisect_left(starts, tool.start)
@@ -61,15 +63,11 @@ def _ask(tool: ToolDraft, scope: Scope, starts: list[int], by_id: dict[str, Call
 
 def _cut(call: CallDraft) -> None:
     """A call ends where the first of its tools starts, once it has a first token: see ``cut_call``."""
-    first = min(
-        (
-            tool.start
-            for tool in call.tools
-            if not tool.prefetched and tool.scope is call.scope and tool.start > call.start
-        ),
-        default=None,
-    )
-    if first is None or first >= call.end:
+    first = call.end
+    for tool in call.tools:
+        if call.start < tool.start < first and not tool.prefetched and tool.scope is call.scope:
+            first = tool.start
+    if first >= call.end:
         return
     if call.first_token is not None and first <= call.first_token:
         return  # started on a guess while the model still read its input: no sign of a complete output

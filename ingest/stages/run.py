@@ -27,8 +27,11 @@ _T = TypeVar("_T")
 def build_run(root: RunRoot, order: list[Node], scopes: list[Scope], phases: list[Phase], end: int) -> Run:
     node = root.node
     start, wall_ns = node.start, end - node.start
-    calls = sorted((call for scope in scopes for call in scope.calls), key=CallDraft.key)
-    tools = sorted((tool for scope in scopes for tool in scope.tools), key=ToolDraft.key)
+    # Calls were cut since each scope put its own in order; tools were not.
+    calls = sorted([call for scope in scopes for call in scope.calls], key=CallDraft.key)
+    tools = scopes[0].tools
+    if len(scopes) > 1:
+        tools = sorted([tool for scope in scopes for tool in scope.tools], key=ToolDraft.key)
     own = [call for call in calls if _scope(call).level == 0]
     who = identify(node, order, own)
     answer = _answer(own)
@@ -43,7 +46,7 @@ def build_run(root: RunRoot, order: list[Node], scopes: list[Scope], phases: lis
         environment=who.environment,
         session_id=who.session_id,
         user_id=who.user_id,
-        model=_first(call.told.response_model or call.told.request_model for call in own or calls),
+        model=_model(own or calls),
         engine=_first(engine_name(call) for call in own if call.engines),
         status=who.status,
         error=who.error,
@@ -56,11 +59,19 @@ def build_run(root: RunRoot, order: list[Node], scopes: list[Scope], phases: lis
         input_tokens=_total(map(input_tokens, calls)),
         cached_tokens=_total(call.told.cached_tokens for call in calls),
         output_tokens=_total(map(output_tokens, calls)),
-        calls=tuple(build_call(call, _scope(call)) for call in calls),
-        tools=tuple(build_tool(tool, _scope(tool)) for tool in tools),
+        calls=tuple([build_call(call, _scope(call)) for call in calls]),
+        tools=tuple([build_tool(tool, _scope(tool)) for tool in tools]),
         phases=tuple(phases),
         warnings=_warnings(root, order, calls, tools, end),
     )
+
+
+def _model(calls: list[CallDraft]) -> str | None:
+    for call in calls:
+        model = call.told.response_model or call.told.request_model
+        if model is not None:
+            return model
+    return None
 
 
 def _scope(draft: CallDraft | ToolDraft) -> Scope:

@@ -34,14 +34,15 @@ def build_scopes(order: list[Node], calls: list[CallDraft], tools: list[ToolDraf
     call_at = {call.nodes[0]: call for call in calls}
     tool_at = {tool.nodes[0]: tool for tool in tools}
     branches = _branches(order, call_at, holding)
-    below: dict[Node, Scope] = {}
     for node in order:
-        scope = below[node.parent] if node.parent is not None and node is not root else scopes[0]
-        call, tool = call_at.get(node), tool_at.get(node)
+        kind = node.kind
+        scope = scopes[node.parent.scope] if node.parent is not None and node is not root else scopes[0]
+        call = call_at.get(node) if kind is Kind.CALL or kind is Kind.ENGINE else None
+        tool = tool_at.get(node) if kind is Kind.TOOL else None
         if call is not None:
             call.scope = scope
             scope.calls.append(call)
-        if node.kind is Kind.STAGE:
+        if kind is Kind.STAGE:
             scope.stages.append(node)
         if tool is not None:
             tool.scope = scope
@@ -53,7 +54,7 @@ def build_scopes(order: list[Node], calls: list[CallDraft], tools: list[ToolDraf
             branch = _open(scopes, scope, node)
             scope.branches.append(branch)
             scope = branch
-        below[node] = scope
+        node.scope = scope.index
     for scope in scopes:
         scope.calls.sort(key=CallDraft.key)
         scope.tools.sort(key=ToolDraft.key)

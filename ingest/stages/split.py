@@ -1,8 +1,7 @@
 """Splitting one call's time into queue, prefill, decode and transport, by the best source that knows.
 
 The order is the model's (docs/latency-model.md, "Where facts come from"): the engine, the client, arithmetic on either,
-an estimate, nobody. Estimates have their place here: between the client's claims and `_leave_unsplit`, a
-pure `estimate(call, basis)` may set the first token of a call that nobody knows it of.
+an estimate, nobody. An estimate comes after the calls were cut where their tools start: it counts back from the end.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ from __future__ import annotations
 from ingest.semconv import Kind
 from ingest.stages.drafts import CallDraft, Part
 from ingest.stages.engine_times import engine_times, lay_engine_times
+from ingest.stages.estimate import Basis, estimate
 from ingest.stages.first_token import settle_first_token
 from ingest.stages.model import Outside, Source, Stage
 
@@ -22,13 +22,28 @@ def split_call(call: CallDraft) -> None:
     if times is not None:
         lay_engine_times(call, times)
     elif call.first_token is not None:
-        call.parts = [
-            Part(start=call.start, end=call.first_token, owner=Stage.PREFILL),
-            Part(start=call.first_token, end=call.end, owner=Stage.DECODE),
-        ]
-        call.prefill_ns, call.decode_ns = call.first_token - call.start, call.end - call.first_token
+        _split_at(call, call.first_token)
     else:
         _leave_unsplit(call)
+
+
+def split_by_estimate(call: CallDraft, basis: Basis) -> None:
+    """Split a call whose source is unknown by others' speed, or leave it as it is."""
+    told = call.told
+    if call.source is not Source.UNKNOWN or told.error or call.failed_attempts or (told.attempt or 1) > 1:
+        return
+    at = estimate(start_ns=call.start, end_ns=call.end, output_tokens=told.output_tokens, basis=basis)
+    if at is not None:
+        call.first_token, call.source = at, Source.ESTIMATED
+        _split_at(call, at)
+
+
+def _split_at(call: CallDraft, first_token: int) -> None:
+    call.parts = [
+        Part(start=call.start, end=first_token, owner=Stage.PREFILL),
+        Part(start=first_token, end=call.end, owner=Stage.DECODE),
+    ]
+    call.prefill_ns, call.decode_ns = first_token - call.start, call.end - first_token
 
 
 def _leave_unsplit(call: CallDraft) -> None:

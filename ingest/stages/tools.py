@@ -21,11 +21,10 @@ def promote(order: list[Node], asked: set[str]) -> None:
     if not asked:
         return
     for node in order[1:]:
-        names = _names(node)
         if node.kind is Kind.OTHER:
-            if names[0] in asked:
+            if node.span.name in asked:
                 node.kind = Kind.TOOL
-        elif node.kind is Kind.AGENT and not _is_under_tool(node) and any(name in asked for name in names):
+        elif node.kind is Kind.AGENT and not _is_under_tool(node) and any(name in asked for name in _names(node)):
             node.kind = Kind.TOOL
 
 
@@ -43,8 +42,9 @@ def _names(node: Node) -> list[str]:
 
 
 def name_of(node: Node, asked: set[str]) -> str:
-    if node.facts.tool is not None:
-        return node.facts.tool
+    told = node.facts.tool
+    if told is not None:
+        return told
     names = _names(node)
     if node.facts.kind is Kind.AGENT:
         names += [node.span.name.rsplit(".", 1)[0], node.facts.agent or node.span.name]
@@ -64,9 +64,9 @@ def find_tools(order: list[Node], asked: set[str], scoping: set[Node]) -> list[T
     MCP client       |-------------------------|
     MCP server            |---------------|          one tool; its transport is what is around the server
     """
-    over = _tools_above(order)
+    _note_tools_above(order)
     for node in order:
-        above = over[node]
+        above = node.above
         if node.kind is Kind.TOOL and above is not None and _only_wraps(above, node, asked):
             above.kind = Kind.CHAIN
     found: dict[Node, ToolDraft] = {}
@@ -74,7 +74,7 @@ def find_tools(order: list[Node], asked: set[str], scoping: set[Node]) -> list[T
         if node.kind is not Kind.TOOL:
             continue
         name = name_of(node, asked)
-        above = over[node]
+        above = node.above
         outer = found.get(above) if above is not None else None
         if outer is not None and (_is_same(outer, node, name) or outer.nodes[0] not in scoping):
             outer.nodes.append(node)
@@ -84,15 +84,16 @@ def find_tools(order: list[Node], asked: set[str], scoping: set[Node]) -> list[T
     return list({id(tool): tool for tool in found.values()}.values())
 
 
-def _tools_above(order: list[Node]) -> dict[Node, Node | None]:
-    over: dict[Node, Node | None] = {}
+def _note_tools_above(order: list[Node]) -> None:
+    root = order[0]
     for node in order:
         parent = node.parent
         if parent is None or parent.kind in _BARRIERS:
-            over[node] = None
+            node.above = None
+        elif parent.kind is Kind.TOOL:
+            node.above = parent
         else:
-            over[node] = parent if parent.kind is Kind.TOOL else over.get(parent)
-    return over
+            node.above = None if node is root else parent.above
 
 
 def _only_wraps(above: Node, node: Node, asked: set[str]) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 from ingest.semconv import Facts, Kind, read_facts
 from ingest.spans import KIND_CLIENT, KIND_SERVER, Span
@@ -14,14 +15,21 @@ from ingest.stages.model import Oddity
 
 MAX_UNIX_NS = (1 << 63) - 1
 # Before 2000 or after 2200 no telemetry was or will be sent by a clock that is set.
-SANE_UNIX_NS = range(946_684_800_000_000_000, 7_258_118_400_000_000_000)
+EARLIEST_UNIX_NS, LATEST_UNIX_NS = 946_684_800_000_000_000, 7_258_118_400_000_000_000
+SANE_UNIX_NS = range(EARLIEST_UNIX_NS, LATEST_UNIX_NS)
+_START = attrgetter("start")
 _HOST = ("host.name", "host.id", "service.instance.id", "service.name")
 
 
 class Node:
-    """A span in its place. ``start`` and ``end`` are Unix ns, clamped; another host's clock is shifted."""
+    """A span in its place. ``start`` and ``end`` are Unix ns, clamped; another host's clock is shifted.
+
+    ``above`` and ``scope`` are what a step of the decomposition notes for itself: in a trace of 100,000 spans a
+    dictionary by node is far slower, since nothing of it is near.
+    """
 
     __slots__ = (
+        "above",
         "children",
         "end",
         "facts",
@@ -29,6 +37,7 @@ class Node:
         "missing_parent",
         "oddities",
         "parent",
+        "scope",
         "shift",
         "span",
         "start",
@@ -42,6 +51,8 @@ class Node:
         self.children: list[Node] = []
         self.missing_parent: str | None = None
         self.oddities: list[Oddity] | None = None
+        self.above: Node | None = None
+        self.scope = 0
         self.shift = 0
         self.start = span.start_unix_ns
         self.end = span.end_unix_ns
@@ -72,28 +83,38 @@ class Tree:
         """Cut all links, so that the nodes go at once: left to the garbage collector they cost a sixth of all."""
         for node in self.order:
             node.children = []
-            node.parent = None
+            node.parent = node.above = None
 
 
 def build_tree(spans: Sequence[Span]) -> Tree:
     latest: dict[str, Span] = {span.span_id: span for span in spans}
     nodes = {span_id: Node(span, read_facts(span)) for span_id, span in latest.items()}
+    servers = False
     for node in nodes.values():
-        if node.start not in SANE_UNIX_NS or node.end not in SANE_UNIX_NS or node.end < node.start:
+        if not EARLIEST_UNIX_NS <= node.start <= node.end < LATEST_UNIX_NS:
             _clamp(node)
+        servers = servers or node.span.kind == KIND_SERVER
     tops = _link(nodes)
     order = walk(tops)
     if len(order) < len(nodes):
         tops += _cut_cycles(nodes, order)
         order = walk(tops)
-    if any(span.kind == KIND_SERVER for span in latest.values()):
+    if servers:
         for node in order:
             _shift(node)
     for node in order:
         if len(node.children) > 1:
-            node.children.sort(key=Node.key)
-    tops.sort(key=Node.key)
+            sort_nodes(node.children)
+    sort_nodes(tops)
     return Tree(tops=tops, order=order, duplicates=len(spans) - len(nodes))
+
+
+def sort_nodes(nodes: list[Node]) -> None:
+    """Into the order of ``Node.key``, which is asked only where two start at once."""
+    if len({node.start for node in nodes}) == len(nodes):
+        nodes.sort(key=_START)
+    else:
+        nodes.sort(key=Node.key)
 
 
 def walk(tops: Iterable[Node]) -> list[Node]:

@@ -1,0 +1,36 @@
+"""Stored chunks of log records back into the GenAI events among them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, LogsData
+
+from ingest.chunks import attributes_of, decompress, value_of
+from ingest.semconv.log_events import PREFIX, as_event
+from ingest.spans import LogEvent
+
+SPAN_ID_BYTES = 8
+
+
+def log_events_of(body: bytes) -> Iterator[LogEvent]:
+    """The GenAI events of a stored chunk that name a span, in the order in which they were sent."""
+    raw = decompress(body)
+    if PREFIX.encode() not in raw:
+        return  # an application's own logs, which may be many
+    for resource_logs in LogsData.FromString(raw).resource_logs:
+        for scope_logs in resource_logs.scope_logs:
+            for record in scope_logs.log_records:
+                found = _event(record) if len(record.span_id) == SPAN_ID_BYTES else None
+                if found is not None:
+                    yield found
+
+
+def _event(record: LogRecord) -> LogEvent | None:
+    event = as_event(
+        record.event_name,
+        record.time_unix_nano or record.observed_time_unix_nano,
+        attributes_of(record.attributes),
+        value_of(record.body),
+    )
+    return None if event is None else LogEvent(span_id=record.span_id.hex(), event=event)

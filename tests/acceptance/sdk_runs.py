@@ -1,0 +1,102 @@
+"""One agent program of tests/acceptance/sdks, run against a simulated engine, and the engine's truth about it."""
+
+import asyncio
+import os
+import sys
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+
+from agents.clock import Clock
+from agents.engine import CostModel, Playbook, Reply, SimulatedEngine, call, serve
+from agents.engine.scheduler import Scheduler, Sequence
+from agents.telemetry import Telemetry
+from tests.instance import Instance
+
+SDKS = Path(__file__).parent / "sdks"
+QUESTION, ANSWER = "Where is order 7?", "Order 7 left the warehouse this morning and comes tomorrow."
+# A prompt of a hundred tokens takes a quarter of a second and so do five tokens of an answer: a first token is far
+# from a call's start and from its end, even where a busy machine is late.
+COSTS = CostModel(prefill_per_token_s=2.5e-3, decode_base_s=0.05)
+ENDS_WITHIN_S = 90
+IMPORTS = {
+    "openinference_openai": "openinference.instrumentation.openai",
+    "openllmetry_openai": "opentelemetry.instrumentation.openai",
+    "pydantic_ai_agent": "pydantic_ai",
+}
+SENDS_CONTEXT = ("openllmetry_openai",)  # with its requests; the engine's spans are then in the agent's trace
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a program printed, under which names it and its engine report, and what the engine did for it."""
+
+    sdk: str
+    service: str
+    engine_service: str
+    printed: str
+    said: str
+    sequences: list[Sequence]
+
+
+class Watched(Scheduler):
+    """A scheduler that keeps what it is given: afterwards a sequence tells what really happened to it, and when."""
+
+    def __init__(self, costs: CostModel, seen: list[Sequence]) -> None:
+        super().__init__(costs, Clock())
+        self._seen = seen
+
+    def submit(self, sequence: Sequence) -> None:
+        self._seen.append(sequence)
+        super().submit(sequence)
+
+
+async def run_sdk(sdk: str, instance: Instance, *, engine_tells: bool) -> Ran:
+    """Run the program to its end. ``engine_tells``: the engine, too, sends its spans to the instance."""
+    service = f"{sdk}-{'joined' if engine_tells else 'alone'}"
+    engine_service = f"{service}-engine"
+    playbook = Playbook()
+    playbook.plan(QUESTION, Reply(calls=[call("look_up_order", number=7)]), Reply(ANSWER))
+    sequences: list[Sequence] = []
+    telemetry = Telemetry(engine_service, endpoint=instance.otlp_http, simulated=True) if engine_tells else None
+    with telemetry or nullcontext():
+        engine = SimulatedEngine("sim-70b", playbook, costs=COSTS, telemetry=telemetry)
+        engine.scheduler = Watched(COSTS, sequences)
+        async with serve(engine) as url:
+            code, printed, said = await _program(sdk, _environment(service, instance, url))
+    assert code == 0, said
+    return Ran(sdk, service, engine_service, printed, said, sequences)
+
+
+async def _program(sdk: str, environment: dict[str, str]) -> tuple[int | None, str, str]:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        str(SDKS / f"{sdk}.py"),
+        env=environment,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        async with asyncio.timeout(ENDS_WITHIN_S):
+            printed, said = await process.communicate()
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    return process.returncode, printed.decode(), said.decode()
+
+
+def _environment(service: str, instance: Instance, engine_url: str) -> dict[str, str]:
+    """A user's, without proxies and without settings of OpenTelemetry or OpenAI from outside."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.upper().startswith(("OTEL_", "OPENAI_", "SIXSTAGE_", "DJANGO_"))
+        and not name.upper().endswith("_PROXY")
+    }
+    return kept | {
+        "OTEL_SERVICE_NAME": service,
+        "OTEL_EXPORTER_OTLP_ENDPOINT": instance.otlp_http,
+        "OPENAI_BASE_URL": engine_url,
+        "OPENAI_API_KEY": "none",
+    }

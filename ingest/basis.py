@@ -22,8 +22,8 @@ from ingest.stages.model import Decomposition, Source
 WINDOW_NS = 3_600 * 10**9
 # Calls whose ends lie within one step share a look.
 STEP_NS = 10 * 10**9
-# A look reads no more than this many calls, of whatever model: its price is bounded, and they are the nearest in time.
-LATEST_CALLS = 1_000
+# A look reads no more than this many runs, of whatever service: its price is bounded, and they are the nearest in time.
+LATEST_RUNS = 500
 # The time between so few tokens is mostly the network's.
 MIN_OUTPUT_TOKENS = 8
 LONGEST_NAME = 200
@@ -40,13 +40,14 @@ MEASURE = f"""
            {bin_sql("call.tpot_ns")} AS bin, count(*)
     FROM unnest(%(project_ids)s::int[], %(until_ns)s::bigint[]) AS wanted (project_id, until_ns)
     CROSS JOIN LATERAL (
-        SELECT * FROM ingest_call AS call
-        WHERE call.project_id = wanted.project_id AND call.day >= %(since_day)s
-          AND call.end_unix_ns <= wanted.until_ns AND call.end_unix_ns > wanted.until_ns - %(window_ns)s
-        ORDER BY call.end_unix_ns DESC LIMIT %(latest)s
-    ) AS call
-    JOIN ingest_run AS run USING (trace_id, root_span_id, day)
-    WHERE run.project_id = wanted.project_id AND run.service = ANY(%(services)s) AND call.model = ANY(%(models)s)
+        SELECT run.trace_id, run.root_span_id, run.day, run.service, run.model_names FROM ingest_run AS run
+        WHERE run.project_id = wanted.project_id AND run.day >= %(since_day)s
+          AND run.end_unix_ns <= wanted.until_ns AND run.end_unix_ns > wanted.until_ns - %(window_ns)s
+        ORDER BY run.end_unix_ns DESC LIMIT %(latest)s
+    ) AS run
+    JOIN ingest_call AS call ON call.trace_id = run.trace_id AND call.root_span_id = run.root_span_id
+                            AND call.project_id = wanted.project_id AND call.day = run.day
+    WHERE run.service = ANY(%(services)s) AND run.model_names && %(models)s::text[] AND call.model = ANY(%(models)s)
       AND call.source = ANY(%(measured)s) AND call.tpot_ns > 0 AND call.output_tokens >= %(min_tokens)s
       AND call.attempts = 1 AND call.error IS NULL
     GROUP BY 1, 2, 3, 4, 5, 6
@@ -110,7 +111,7 @@ def measure(asked: Iterable[Question]) -> dict[Question, Basis]:
             {
                 "project_ids": [project_id for project_id, _ in looks], "until_ns": [until for _, until in looks],
                 "since_day": min(question.day for question in asked) - dt.timedelta(days=1), "window_ns": WINDOW_NS,
-                "services": sorted({question.key.service for question in asked}), "latest": LATEST_CALLS,
+                "services": sorted({question.key.service for question in asked}), "latest": LATEST_RUNS,
                 "models": sorted({question.key.model for question in asked}), "measured": MEASURED,
                 "min_tokens": MIN_OUTPUT_TOKENS,
             },

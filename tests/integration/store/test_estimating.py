@@ -1,4 +1,4 @@
-"""Calls that nobody splits are estimated by measured ones of the same project, service and model, and stay as they were."""
+"""Calls that nobody splits are estimated by measured ones of the same project, service and model, and stay so."""
 
 from __future__ import annotations
 

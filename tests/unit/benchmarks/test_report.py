@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.report import Result, Row, as_markdown, save
+from benchmarks.report import Result, Row, as_markdown, joined, save
 
 
 @pytest.mark.parametrize(
@@ -36,3 +36,25 @@ def test_a_result_is_kept_under_its_minute(tmp_path: Path) -> None:
     assert path.name == "2026-03-01-1230.json"
     assert json.loads(path.read_text())["rows"][0]["value"] == 300.0
     assert path.with_suffix(".md").read_text().startswith("# 2026-03-01 12:30 UTC\n\n| # |")
+
+
+@pytest.mark.parametrize(
+    ("value", "verdict"), [(60_000, "reaches the aim"), (25_000, "within the bar"), (24_999, "under the bar")]
+)
+def test_of_some_rows_more_is_better(value: float, verdict: str) -> None:
+    row = Row(6, "decompose", value, 25_000, 60_000, "spans/s", more=True)
+
+    assert f"| ≥ 25,000 spans/s | ≥ 60,000 spans/s | {verdict} |" in row.as_line()
+
+
+def test_parts_are_told_as_one_result_in_the_order_of_the_rows() -> None:
+    kernel = Result(rows=[Row(6, "growth", 1.21, 1.5, 1, "times")], facts={"cores": 2}, faults=[], read_back=False)
+    ingest = Result(rows=[Row(1, "CPU-seconds", 80, 90, 50, "s")], facts={"cores": 4}, faults=["one is wrong"])
+
+    both = joined([kernel, ingest])
+
+    assert [row.number for row in both.rows] == [1, 6]
+    assert both.facts == {"cores": 2, "cores (1)": 4}
+    assert both.faults == ["one is wrong"]
+    assert "1.21 times" in as_markdown(kernel)
+    assert "is right" not in as_markdown(kernel)

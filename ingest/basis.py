@@ -86,6 +86,18 @@ def _is_sound(name: str | None) -> bool:
     return name is None or (len(name) <= LONGEST_NAME and name.isprintable())
 
 
+def answer(asked: Sequence[tuple[Place, dt.date, Mapping[BasisKey, Question]]]) -> list[Answers]:
+    """Each trace's answers, by what its runs had before, else as measured now."""
+    stored = read_stored([(*place, day) for place, day, _ in asked])
+    known = [
+        {key: told for key, told in stored.get(place, {}).items() if key in questions} for place, _, questions in asked
+    ]
+    pairs = list(zip(known, (questions for _, _, questions in asked), strict=True))
+    measured = measure(asks for had, questions in pairs for key, asks in questions.items() if key not in had)
+    return [{key: had[key] if key in had else measured.get(asks) for key, asks in questions.items()}
+            for had, questions in pairs]  # fmt: skip
+
+
 def read_stored(places: Sequence[tuple[bytes, int, dt.date]]) -> dict[Place, Answers]:
     """What these traces' runs were estimated by before. None is an answer too: there was no basis."""
     stored: dict[Place, Answers] = defaultdict(dict)

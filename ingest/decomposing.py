@@ -16,12 +16,10 @@ from dataclasses import dataclass, field
 from django.db import connection, transaction
 
 from ingest import basis, joining
-from ingest.chunks import spans_of
 from ingest.joining import Offer
-from ingest.log_chunks import log_events_of
+from ingest.log_chunks import spans_with_events
 from ingest.models.telemetry import Signal
 from ingest.rows import call_row, run_row, tool_row, write_rows
-from ingest.semconv.log_events import with_log_events
 from ingest.spans import Span
 from ingest.stages import decompose
 from ingest.stages.model import Decomposition, Run
@@ -144,7 +142,7 @@ def decompose_dirty(now_ns: int, idle_ns: int, limit: int = CLAIM_TRACES) -> Dec
             _give_back(claims[done:])
             break
         try:
-            spans = _spans(bodies[claim.key])
+            spans = spans_with_events(bodies[claim.key])
             found.append(_found(claim, spans, decompose(spans)))
         except Exception as error:
             log.exception("trace %s could not be decomposed", claim.trace_id.hex())
@@ -212,14 +210,8 @@ def _estimate(found: Sequence[Found]) -> None:
     ]
     if not asked:
         return
-    stored = basis.read_stored([(*one.claim.key, one.claim.day) for one, _ in asked])
-    for one, questions in asked:
-        one.answers = {key: told for key, told in stored.get(one.claim.key, {}).items() if key in questions}
-    measured = basis.measure(
-        question for one, questions in asked for key, question in questions.items() if key not in one.answers
-    )
-    for one, questions in asked:
-        one.answers |= {key: measured.get(asks) for key, asks in questions.items() if key not in one.answers}
+    answers = basis.answer([(one.claim.key, one.claim.day, questions) for one, questions in asked])
+    for (one, _), one.answers in zip(asked, answers, strict=True):
         bases = {key: told for key, told in one.answers.items() if told is not None and told.is_enough}
         if bases:
             one.decomposition = decompose(one.spans, one.engine_spans, bases)
@@ -242,13 +234,6 @@ def _read_bodies(claims: Sequence[Claim]) -> dict[tuple[bytes, int], list[tuple[
         for trace_id, project_id, signal, body in cursor:
             bodies[bytes(trace_id), project_id].append((signal, bytes(body)))
     return bodies
-
-
-def _spans(bodies: Sequence[tuple[int, bytes]]) -> list[Span]:
-    """A trace's spans, with the events that came as log records."""
-    spans = [span for signal, body in bodies if signal == Signal.TRACES for span in spans_of(body)]
-    logs = [body for signal, body in bodies if signal == Signal.LOGS]
-    return with_log_events(spans, (event for body in logs for event in log_events_of(body))) if logs else spans
 
 
 def _write(found: Sequence[Found], now_ns: int, idle_ns: int) -> list[Found]:

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, LogsData
 
-from ingest.chunks import attributes_of, decompress, value_of
-from ingest.semconv.log_events import PREFIX, as_event
-from ingest.spans import LogEvent
+from ingest.chunks import attributes_of, decompress, spans_of, value_of
+from ingest.models.telemetry import Signal
+from ingest.semconv.log_events import PREFIX, as_event, with_log_events
+from ingest.spans import LogEvent, Span
 
 SPAN_ID_BYTES = 8
+
+
+def spans_with_events(bodies: Sequence[tuple[int, bytes]]) -> list[Span]:
+    """A trace's spans from its chunks, each (signal, body), with the events that came as log records."""
+    spans = [span for signal, body in bodies if signal == Signal.TRACES for span in spans_of(body)]
+    logs = [body for signal, body in bodies if signal == Signal.LOGS]
+    return with_log_events(spans, (event for body in logs for event in log_events_of(body))) if logs else spans
 
 
 def log_events_of(body: bytes) -> Iterator[LogEvent]:

@@ -8,8 +8,9 @@ from ingest.read.rows import RUN_LIST_COLUMNS, as_run, select
 from ingest.read.runs import RunFilter, conditions, find_runs
 from ingest.read.values import LiveFigures, Quantiles, RunRow, StageStep
 from ingest.rollups.bins import bin_sql, quantile
-from ingest.rows import OWNERS
+from ingest.rows import OWNERS, SOURCES
 from ingest.scope import Scope
+from ingest.stages.model import Source
 
 
 def figures(scope: Scope, now_ns: int, window_s: int = 300) -> LiveFigures:
@@ -35,7 +36,8 @@ def figures(scope: Scope, now_ns: int, window_s: int = 300) -> LiveFigures:
         runs=runs["n"],
         failed_runs=runs["failed"],
         wall=_quantiles("ingest_run", "wall_ns", where, parameters),
-        ttft=_quantiles("ingest_call", "ttft_ns", where, parameters),
+        # A guess is good enough for one run's bar, not for a figure that alerts hang on.
+        ttft=_quantiles("ingest_call", "ttft_ns", f"{where} AND source <> {SOURCES.index(Source.ESTIMATED)}", parameters),
         tpot=_quantiles("ingest_call", "tpot_ns", where, parameters),
         tool_calls=tools["n"],
         tool_failures=tools["failed"],

@@ -28,7 +28,7 @@ def trace_detail(scope: Scope, trace_id: str, with_attributes: bool) -> TraceDet
         f"SELECT root_span_id FROM ingest_run WHERE {where} AND trace_id = %s ORDER BY start_unix_ns, root_span_id",
         [*parameters, key],
     )
-    spans = sorted(_spans(scope, key).values(), key=lambda span: (span.start_unix_ns, span.span_id))
+    spans = sorted(_spans(scope, key, with_attributes).values(), key=lambda span: (span.start_unix_ns, span.span_id))
     return TraceDetail(
         trace_id=key.hex(),
         runs=[f"{key.hex()}-{bytes(run['root_span_id']).hex()}" for run in runs],
@@ -39,7 +39,7 @@ def trace_detail(scope: Scope, trace_id: str, with_attributes: bool) -> TraceDet
 def span_detail(scope: Scope, trace_id: str, span_id: str) -> SpanRow | None:
     """One span with everything it brought."""
     key = _trace_key(trace_id)
-    span = _spans(scope, key).get(span_id.lower()) if key else None
+    span = _spans(scope, key, with_events=True).get(span_id.lower()) if key else None
     return span_row(span, with_attributes=True) if span else None
 
 
@@ -72,9 +72,11 @@ def jsonable(value: AttributeValue) -> Any:
     return value
 
 
-def _spans(scope: Scope, trace_id: bytes) -> dict[str, Span]:
-    """By span id, each with the events that came as log records; of spans that came more than once the last wins."""
+def _spans(scope: Scope, trace_id: bytes, with_events: bool) -> dict[str, Span]:
+    """By span id; of spans that came more than once the last wins. Log records are read only to be shown as events."""
     spans = {span.span_id: span for body in _bodies(scope, trace_id, Signal.TRACES) for span in spans_of(body)}
+    if not with_events:
+        return spans
     events = [event for body in _bodies(scope, trace_id, Signal.LOGS) for event in log_events_of(body)]
     return {span.span_id: span for span in with_log_events(list(spans.values()), events)} if events else spans
 

@@ -12,6 +12,8 @@ from ingest.rows import OWNERS, SOURCES
 from ingest.scope import Scope
 from ingest.stages.model import Source
 
+MEASURED = f"source <> {SOURCES.index(Source.ESTIMATED)}"
+
 
 def figures(scope: Scope, now_ns: int, window_s: int = 300) -> LiveFigures:
     """Key figures over the runs, calls and tools that ended in the last ``window_s`` seconds."""
@@ -37,7 +39,7 @@ def figures(scope: Scope, now_ns: int, window_s: int = 300) -> LiveFigures:
         failed_runs=runs["failed"],
         wall=_quantiles("ingest_run", "wall_ns", where, parameters),
         # A guess is good enough for one run's bar, not for a figure that alerts hang on.
-        ttft=_quantiles("ingest_call", "ttft_ns", f"{where} AND source <> {SOURCES.index(Source.ESTIMATED)}", parameters),
+        ttft=_quantiles("ingest_call", "ttft_ns", f"{where} AND {MEASURED}", parameters),
         tpot=_quantiles("ingest_call", "tpot_ns", where, parameters),
         tool_calls=tools["n"],
         tool_failures=tools["failed"],

@@ -26,7 +26,12 @@ MAX_KEYS = 8_192
 
 def spans_of(body: bytes) -> Iterator[Span]:
     """The spans of a stored chunk, in the order in which they were sent."""
-    data = TracesData.FromString(decompress(body))
+    return spans_in(decompress(body))
+
+
+def spans_in(content: bytes) -> Iterator[Span]:
+    """The spans of a chunk's content."""
+    data = TracesData.FromString(content)
     resources: dict[bytes, Attributes] = {}
     for resource_spans in data.resource_spans:
         resource = _resource(resource_spans.resource, resources)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 import psycopg
@@ -77,11 +77,16 @@ def plain_compressor() -> zstandard.ZstdCompressor:
 
 def decompress(body: bytes) -> bytes:
     """A stored body's content, whichever dictionary it was made with."""
+    return unfold(body, _dictionary)
+
+
+def unfold(body: bytes, dictionary: Callable[[int], zstandard.ZstdCompressionDict]) -> bytes:
+    """A stored body's content, with its dictionary by ``dictionary(id)``."""
     dictionary_id = zstandard.get_frame_parameters(body).dict_id
     # A decompressor of one's own for each call: threads must not share one, and it costs next to nothing.
     if not dictionary_id:
         return zstandard.ZstdDecompressor().decompress(body)
-    return zstandard.ZstdDecompressor(dict_data=_dictionary(dictionary_id)).decompress(body)
+    return zstandard.ZstdDecompressor(dict_data=dictionary(dictionary_id)).decompress(body)
 
 
 @lru_cache(maxsize=64)

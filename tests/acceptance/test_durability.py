@@ -7,8 +7,10 @@ from pathlib import Path
 import psycopg
 import pytest
 import redis
+from zstandard import ZstdCompressionDict
 
-from ingest.chunks import spans_of
+from ingest.chunks import spans_in
+from ingest.compression import unfold
 from tests.acceptance.load import Load, load
 from tests.instance import Instance, running_instance
 from tests.polling import until
@@ -17,7 +19,7 @@ from tests.readback import wrong_runs
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 RATE, STEP = 2000, 2048  # spans/s; how many are acknowledged between two blows
 DECOMPOSED_WITHIN_S = 60
-LEASE_S = 60  # what a worker had claimed when it died is free again after this time
+LEASE_S = 30  # what a worker had claimed when it died is free again after this time
 KILLED = ("worker", "web", "receiver", "postgres")
 
 
@@ -80,4 +82,6 @@ def _is_idle(database: psycopg.Connection) -> bool:
 def _chunk_spans(database: psycopg.Connection, traces: list[bytes]) -> Counter[str]:
     """How often each span is stored."""
     found = database.execute("SELECT body FROM ingest_chunk WHERE trace_id = ANY(%s)", [traces])
-    return Counter(span.span_id for (body,) in found for span in spans_of(body))
+    kept = dict(database.execute("SELECT id, body FROM ingest_dictionary").fetchall())
+    contents = (unfold(body, lambda number: ZstdCompressionDict(kept[number])) for (body,) in found)
+    return Counter(span.span_id for content in contents for span in spans_in(content))

@@ -23,6 +23,7 @@ from ingest.rows import call_row, run_row, tool_row, write_rows
 from ingest.spans import Span
 from ingest.stages import decompose
 from ingest.stages.model import Decomposition, Run
+from ingest.stored import read_bodies
 
 log = logging.getLogger(__name__)
 
@@ -44,13 +45,6 @@ CLAIM = """
     WHERE dirty.trace_id = free.trace_id AND dirty.project_id = free.project_id
     RETURNING dirty.trace_id, dirty.project_id, dirty.day, dirty.generation, dirty.received_unix_ns,
               dirty.claimed_until_unix_ns, dirty.tries
-"""
-READ_CHUNKS = """
-    SELECT chunk.trace_id, chunk.project_id, chunk.signal, chunk.body
-    FROM unnest(%(trace_ids)s::bytea[], %(project_ids)s::int[], %(days)s::date[]) AS wanted (trace_id, project_id, day)
-    JOIN ingest_chunk AS chunk USING (trace_id, project_id, day)
-    WHERE chunk.signal = ANY(%(signals)s)
-    ORDER BY chunk.received_unix_ns, chunk.digest
 """
 # Locks the marks until commit. One that has risen, or was claimed anew after our lease ended, is not ours to clear.
 HOLD = """
@@ -229,10 +223,9 @@ def _claim(now_ns: int, limit: int) -> list[Claim]:
 def _read_bodies(claims: Sequence[Claim]) -> dict[tuple[bytes, int], list[tuple[int, bytes]]]:
     """Each trace's chunks and what they hold, in the order of their receipt."""
     bodies: dict[tuple[bytes, int], list[tuple[int, bytes]]] = {claim.key: [] for claim in claims}
-    with connection.cursor() as cursor:
-        cursor.execute(READ_CHUNKS, _arrays(claims) | {"signals": [int(Signal.TRACES), int(Signal.LOGS)]})
-        for trace_id, project_id, signal, body in cursor:
-            bodies[bytes(trace_id), project_id].append((signal, bytes(body)))
+    places = [(claim.trace_id, claim.project_id, claim.day) for claim in claims]
+    for trace_id, project_id, signal, body in read_bodies(places, Signal.TRACES, Signal.LOGS):
+        bodies[trace_id, project_id].append((signal, body))
     return bodies
 
 

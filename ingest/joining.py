@@ -21,6 +21,7 @@ from ingest.semconv import read_facts
 from ingest.semconv.facts import Kind
 from ingest.spans import Span
 from ingest.stages.model import Decomposition, Run, Source
+from ingest.stored import read_bodies
 
 LOOK_AGAIN_NS = (1 * 10**9, 10 * 10**9, 60 * 10**9, 600 * 10**9)
 LOOKS_A_SWEEP = 1000
@@ -30,12 +31,6 @@ FIND_OFFERS = """
     SELECT offer.project_id, offer.response_id, offer.trace_id, offer.span_id, offer.day
     FROM unnest(%(project_ids)s::int[], %(response_ids)s::text[]) AS wanted (project_id, response_id)
     JOIN ingest_engine_span AS offer USING (project_id, response_id)
-"""
-READ_OFFERED = """
-    SELECT chunk.project_id, chunk.trace_id, chunk.body
-    FROM unnest(%(trace_ids)s::bytea[], %(project_ids)s::int[], %(days)s::date[]) AS wanted (trace_id, project_id, day)
-    JOIN ingest_chunk AS chunk USING (trace_id, project_id, day)
-    WHERE chunk.signal = %(signal)s ORDER BY chunk.received_unix_ns, chunk.digest
 """
 OFFER = """
     INSERT INTO ingest_engine_span AS offer (day, project_id, response_id, trace_id, span_id, due_unix_ns, looks)
@@ -141,18 +136,10 @@ def read_offered(offers: Sequence[Offer]) -> dict[tuple[int, str], list[Span]]:
     places = {(offer.trace_id, offer.project_id, offer.day) for offer in offers}
     ids = {(offer.project_id, offer.trace_id, offer.span_id.hex()): offer.response_id for offer in offers}
     found: dict[tuple[int, str], dict[str, Span]] = defaultdict(dict)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            READ_OFFERED,
-            {
-                "trace_ids": [place[0] for place in places], "project_ids": [place[1] for place in places],
-                "days": [place[2] for place in places], "signal": int(Signal.TRACES),
-            },
-        )  # fmt: skip
-        for project_id, trace_id, body in cursor.fetchall():
-            for span in spans_of(bytes(body)):
-                if response_id := ids.get((project_id, bytes(trace_id), span.span_id)):
-                    found[project_id, response_id][span.span_id] = span
+    for trace_id, project_id, _, body in read_bodies(places, Signal.TRACES):
+        for span in spans_of(body):
+            if response_id := ids.get((project_id, trace_id, span.span_id)):
+                found[project_id, response_id][span.span_id] = span
     return {key: list(spans.values()) for key, spans in found.items()}
 
 

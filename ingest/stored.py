@@ -1,0 +1,36 @@
+"""Reading what is stored: the one query by which traces' chunks are fetched."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Collection, Iterator
+
+from django.db import connection
+
+from ingest.models.telemetry import Signal
+
+Place = tuple[bytes, int, dt.date]  # trace id, project id, day
+
+READ_CHUNKS = """
+    SELECT chunk.trace_id, chunk.project_id, chunk.signal, chunk.body
+    FROM unnest(%(trace_ids)s::bytea[], %(project_ids)s::int[], %(days)s::date[]) AS wanted (trace_id, project_id, day)
+    JOIN ingest_chunk AS chunk USING (trace_id, project_id, day)
+    WHERE chunk.signal = ANY(%(signals)s)
+    ORDER BY chunk.received_unix_ns, chunk.digest
+"""
+
+
+def read_bodies(places: Collection[Place], *signals: Signal) -> Iterator[tuple[bytes, int, int, bytes]]:
+    """(trace id, project id, signal, body) of the traces' chunks, in the order of their receipt."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            READ_CHUNKS,
+            {
+                "trace_ids": [trace_id for trace_id, _, _ in places],
+                "project_ids": [project_id for _, project_id, _ in places],
+                "days": [day for _, _, day in places],
+                "signals": [int(signal) for signal in signals],
+            },
+        )
+        for trace_id, project_id, signal, body in cursor.fetchall():
+            yield bytes(trace_id), project_id, signal, bytes(body)

@@ -14,8 +14,8 @@ from typing import Any
 from django.db import connection
 from psycopg.types.json import JsonbLoader
 
+from ingest.packed import SOURCES
 from ingest.rollups.bins import bin_sql, quantile
-from ingest.rows import SOURCES
 from ingest.stages.estimate import Basis, BasisKey, wants_estimate
 from ingest.stages.model import Decomposition, Source
 
@@ -30,10 +30,10 @@ LONGEST_NAME = 200
 MEASURED = [SOURCES.index(Source.ENGINE), SOURCES.index(Source.CLIENT)]
 
 READ_STORED = """
-    SELECT run.trace_id, run.project_id, run.detail -> 'basis'
+    SELECT run.trace_id, run.project_id, run.basis
     FROM unnest(%(trace_ids)s::bytea[], %(project_ids)s::int[], %(days)s::date[]) AS wanted (trace_id, project_id, day)
     JOIN ingest_run AS run USING (trace_id, project_id, day)
-    WHERE run.detail ? 'basis' ORDER BY run.start_unix_ns DESC, run.root_span_id
+    WHERE run.basis IS NOT NULL ORDER BY run.start_unix_ns DESC, run.root_span_id
 """
 MEASURE = f"""
     SELECT wanted.project_id, wanted.until_ns, run.service, call.model, call.engine,

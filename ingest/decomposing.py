@@ -19,11 +19,11 @@ from ingest import basis, joining
 from ingest.joining import Offer
 from ingest.log_chunks import spans_with_events
 from ingest.models.telemetry import Signal
-from ingest.rows import call_row, run_row, tool_row, write_rows
+from ingest.rows import Rows
 from ingest.spans import Span
 from ingest.stages import decompose
 from ingest.stages.model import Decomposition, Run
-from ingest.stored import read_bodies
+from ingest.stored import direct_cursor, read_bodies
 
 log = logging.getLogger(__name__)
 
@@ -49,17 +49,33 @@ CLAIM = """
 # Locks the marks until commit. One that has risen, or was claimed anew after our lease ended, is not ours to clear.
 HOLD = """
     SELECT dirty.trace_id, dirty.project_id
-    FROM unnest(%(trace_ids)s::bytea[], %(project_ids)s::int[], %(leases)s::bigint[])
+    FROM unnest(%(trace_ids)b::bytea[], %(project_ids)b::int[], %(leases)b::bigint[])
         AS mine (trace_id, project_id, lease)
     JOIN ingest_dirty_trace AS dirty USING (trace_id, project_id)
     WHERE dirty.claimed_until_unix_ns = mine.lease
     ORDER BY trace_id, project_id FOR UPDATE OF dirty
 """
-CLEAR = """
-    DELETE FROM ingest_dirty_trace AS dirty
-    USING unnest(%(trace_ids)s::bytea[], %(project_ids)s::int[], %(generations)s::int[])
-        AS done (trace_id, project_id, generation)
-    WHERE dirty.trace_id = done.trace_id AND dirty.project_id = done.project_id AND dirty.generation = done.generation
+# What these traces had goes, and their marks: where a mark has risen meanwhile only the lease ends.
+REPLACE = """
+    WITH mine AS MATERIALIZED (
+        SELECT * FROM unnest(%(trace_ids)b::bytea[], %(project_ids)b::int[], %(days)b::date[], %(generations)b::int[],
+                             %(leases)b::bigint[]) AS mine (trace_id, project_id, day, generation, lease)
+    ), no_runs AS (
+        DELETE FROM ingest_run AS old USING mine
+        WHERE (old.trace_id, old.project_id, old.day) = (mine.trace_id, mine.project_id, mine.day)
+    ), no_calls AS (
+        DELETE FROM ingest_call AS old USING mine
+        WHERE (old.trace_id, old.project_id, old.day) = (mine.trace_id, mine.project_id, mine.day)
+    ), no_tools AS (
+        DELETE FROM ingest_tool AS old USING mine
+        WHERE (old.trace_id, old.project_id, old.day) = (mine.trace_id, mine.project_id, mine.day)
+    ), cleared AS (
+        DELETE FROM ingest_dirty_trace AS dirty USING mine
+        WHERE (dirty.trace_id, dirty.project_id, dirty.generation) = (mine.trace_id, mine.project_id, mine.generation)
+    )
+    UPDATE ingest_dirty_trace AS dirty SET claimed_until_unix_ns = 0, tries = 0 FROM mine
+    WHERE dirty.trace_id = mine.trace_id AND dirty.project_id = mine.project_id
+      AND dirty.generation <> mine.generation AND dirty.claimed_until_unix_ns = mine.lease
 """
 RELEASE = """
     UPDATE ingest_dirty_trace AS dirty SET claimed_until_unix_ns = 0, tries = 0
@@ -212,12 +228,13 @@ def _estimate(found: Sequence[Found]) -> None:
 
 
 def _claim(now_ns: int, limit: int) -> list[Claim]:
-    with connection.cursor() as cursor:
+    with direct_cursor() as cursor:
         cursor.execute(
             CLAIM,
             {"now_ns": now_ns, "until_ns": time.time_ns() + LEASE_NS, "limit": limit, "max_tries": MAX_TRIES},
+            prepare=True,
         )
-        return [Claim(bytes(trace_id), *rest) for trace_id, *rest in cursor.fetchall()]
+        return [Claim(*row) for row in cursor.fetchall()]
 
 
 def _read_bodies(claims: Sequence[Claim]) -> dict[tuple[bytes, int], list[tuple[int, bytes]]]:
@@ -233,12 +250,12 @@ def _write(found: Sequence[Found], now_ns: int, idle_ns: int) -> list[Found]:
     """Replace the runs of these traces and clear their marks; those whose lease was lost are left to others."""
     if not found:
         return []
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(HOLD, _arrays([one.claim for one in found]))
-        held = {(bytes(trace_id), project_id) for trace_id, project_id in cursor.fetchall()}
+    with transaction.atomic(), direct_cursor() as cursor:
+        cursor.execute(HOLD, _arrays([one.claim for one in found]), prepare=True)
+        held = set(cursor.fetchall())
         mine = [one for one in found if one.claim.key in held]
         taken = joining.make_offers(cursor, [offer for one in mine for offer in one.offers.values()], now_ns)
-        runs, calls, tools = [], [], []
+        rows = Rows()
         for one in mine:
             claim = one.claim
             one.served = {
@@ -247,14 +264,10 @@ def _write(found: Sequence[Found], now_ns: int, idle_ns: int) -> list[Found]:
             for run in one.runs:
                 settles_ns = claim.received_unix_ns + (SETTLE_NS if run.root_ended else idle_ns)
                 answers = basis.as_detail(one.answers, run.service)
-                runs.append(run_row(run, claim.project_id, claim.day, settles_ns, one.decomposition.spans, answers))
-                calls += [call_row(call, run, claim.project_id, claim.day) for call in run.calls]
-                tools += [tool_row(tool, run, claim.project_id, claim.day) for tool in run.tools]
-        arrays = _arrays([one.claim for one in mine])
-        write_rows(cursor, arrays, runs, calls, tools)
+                rows.add(run, claim.project_id, claim.day, settles_ns, one.decomposition.spans, answers)
+        cursor.execute(REPLACE, _arrays([one.claim for one in mine]), prepare=True)
+        rows.copy(cursor)
         joining.take_offers(cursor, [(offer, one.claim.trace_id) for one in mine for offer in one.taken])
-        cursor.execute(CLEAR, arrays)
-        cursor.execute(RELEASE, arrays)
     return mine
 
 

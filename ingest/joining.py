@@ -17,6 +17,7 @@ from django.db import connection
 
 from ingest.chunks import spans_of
 from ingest.models.telemetry import Signal
+from ingest.rows import response_hash
 from ingest.semconv import read_facts
 from ingest.semconv.facts import Kind
 from ingest.spans import Span
@@ -33,10 +34,12 @@ FIND_OFFERS = """
     JOIN ingest_engine_span AS offer USING (project_id, response_id)
 """
 OFFER = """
-    INSERT INTO ingest_engine_span AS offer (day, project_id, response_id, trace_id, span_id, due_unix_ns, looks)
-    SELECT new.day, new.project_id, new.response_id, new.trace_id, new.span_id, %(due_ns)s, 0
-    FROM unnest(%(days)s::date[], %(project_ids)s::int[], %(response_ids)s::text[], %(trace_ids)s::bytea[],
-                %(span_ids)s::bytea[]) AS new (day, project_id, response_id, trace_id, span_id)
+    INSERT INTO ingest_engine_span AS offer
+        (day, project_id, response_id, response_hash, trace_id, span_id, due_unix_ns, looks)
+    SELECT new.day, new.project_id, new.response_id, new.response_hash, new.trace_id, new.span_id, %(due_ns)s, 0
+    FROM unnest(%(days)s::date[], %(project_ids)s::int[], %(response_ids)s::text[], %(response_hashes)s::int[],
+                %(trace_ids)s::bytea[], %(span_ids)s::bytea[])
+        AS new (day, project_id, response_id, response_hash, trace_id, span_id)
     ORDER BY new.response_id, new.trace_id, new.span_id
     ON CONFLICT (response_id, trace_id, span_id, project_id, day)
         DO UPDATE SET looks = 0, due_unix_ns = excluded.due_unix_ns
@@ -73,8 +76,8 @@ LOOK = """
     INSERT INTO ingest_dirty_trace AS dirty (trace_id, project_id, day, generation, received_unix_ns, due_unix_ns,
                                              claimed_until_unix_ns, tries, error)
     SELECT DISTINCT call.trace_id, call.project_id, call.day, 1, %(now_ns)s, %(now_ns)s, 0, 0, ''
-    FROM open JOIN ingest_call AS call
-        ON call.response_id = open.response_id AND call.project_id = open.project_id AND call.trace_id <> open.trace_id
+    FROM open JOIN ingest_call AS call USING (response_hash, project_id)
+    WHERE call.trace_id <> open.trace_id
     ORDER BY call.trace_id, call.project_id
     ON CONFLICT (trace_id, project_id)
         DO UPDATE SET generation = dirty.generation + 1, due_unix_ns = excluded.due_unix_ns
@@ -177,6 +180,7 @@ def _arrays(offers: Sequence[Offer]) -> dict[str, Any]:
         "days": [offer.day for offer in offers],
         "project_ids": [offer.project_id for offer in offers],
         "response_ids": [offer.response_id for offer in offers],
+        "response_hashes": [response_hash(offer.response_id) for offer in offers],
         "trace_ids": [offer.trace_id for offer in offers],
         "span_ids": [offer.span_id for offer in offers],
     }

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, LogsData
 
-from ingest.chunks import attributes_of, decompress, spans_of, value_of
+from ingest.attributes import attributes_of, value_of
+from ingest.chunks import spans_of
+from ingest.compression import decompress
 from ingest.models.telemetry import Signal
 from ingest.semconv.log_events import PREFIX, as_event, with_log_events
 from ingest.spans import LogEvent, Span

@@ -49,8 +49,8 @@ MARK = """
                       due_unix_ns = CASE WHEN dirty.error = '' THEN dirty.due_unix_ns ELSE excluded.due_unix_ns END
 """
 FORGET_BASIS = """
-    UPDATE ingest_run SET detail = detail - 'basis'
-    WHERE project_id = %(project_id)s AND trace_id = ANY(%(trace_ids)s) AND detail ? 'basis'
+    UPDATE ingest_run SET basis = NULL
+    WHERE project_id = %(project_id)s AND trace_id = ANY(%(trace_ids)s) AND basis IS NOT NULL
 """
 
 
@@ -110,7 +110,7 @@ def _run_conditions(selection: Selection) -> tuple[str, dict[str, Any]]:
         ("run.end_unix_ns < %(to_ns)s", "to_ns", selection.to_ns),
         ("run.service = %(service)s", "service", selection.service),
         ("run.trace_id = %(only)s", "only", selection.trace_id),
-        ("coalesce((run.detail ->> 'algorithm')::int, 0) < %(algorithm)s", "algorithm",
+        ("run.algorithm < %(algorithm)s", "algorithm",
          ALGORITHM if selection.outdated else None),
     )  # fmt: skip
     return _joined(given)

@@ -80,7 +80,6 @@ class Call(Shape):
     attempts: int
     error: str | None
     finish_reason: str | None
-    response_id: str | None
     round: int
     scope: int
 
@@ -88,7 +87,6 @@ class Call(Shape):
 class Tool(Shape):
     span_id: str
     name: str
-    call_id: str | None
     start_unix_ns: UnixNs
     wall_ns: int
     ok: bool | None

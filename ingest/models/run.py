@@ -2,7 +2,8 @@
 
 Calls and tools are written and read by trace, and counted by time. They come nearly in the order of time, so a
 BRIN index finds a window; and a trace's rows are replaced under its lock, so no unique index need guard them.
-The two together would take as many bytes as the rows.
+The two together would take as many bytes as the rows. Columns stand in the order of their alignment, wide ones
+first: eight bytes a row for each that would not.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from functools import reduce
 from operator import add
 
 from django.contrib.postgres.fields import ArrayField
-from django.contrib.postgres.indexes import BrinIndex, HashIndex
+from django.contrib.postgres.indexes import BrinIndex
 from django.db import models
 from django.db.models import CompositePrimaryKey, F, Q
 
@@ -22,13 +23,10 @@ OWNERS = (*Stage, *Outside)
 
 class Run(models.Model):
     """One agent run. ``settles_unix_ns`` is when it ceases to be provisional if nothing more comes, so being
-    settled needs no second write. ``detail`` holds what lists do not filter by: busy and source times."""
+    settled needs no second write. ``summary`` and ``detail`` are packed (``ingest/packed.py``): what lists show but
+    do not filter by, and what only the run's page reads. ``basis`` is what its estimates rest on, if it has any."""
 
     pk = CompositePrimaryKey("trace_id", "root_span_id", "project_id", "day")
-    day = models.DateField()
-    project_id = models.IntegerField()
-    trace_id = models.BinaryField(max_length=16)
-    root_span_id = models.BinaryField(max_length=8)
     start_unix_ns = models.BigIntegerField()
     end_unix_ns = models.BigIntegerField()
     wall_ns = models.BigIntegerField()
@@ -49,10 +47,18 @@ class Run(models.Model):
     input_tokens = models.BigIntegerField(null=True)
     cached_tokens = models.BigIntegerField(null=True)
     output_tokens = models.BigIntegerField(null=True)
+    day = models.DateField()
+    project_id = models.IntegerField()
     rounds = models.IntegerField()
     spans = models.IntegerField()
+    tool_count = models.IntegerField()
+    tool_failures = models.IntegerField()
+    warning_count = models.SmallIntegerField()
+    algorithm = models.SmallIntegerField()
     root_ended = models.BooleanField()
     failed = models.BooleanField()
+    trace_id = models.BinaryField(max_length=16)
+    root_span_id = models.BinaryField(max_length=8)
     name = models.TextField()
     service = models.TextField(null=True)
     agent = models.TextField(null=True)
@@ -65,8 +71,9 @@ class Run(models.Model):
     error = models.TextField(null=True)
     tool_names = ArrayField(models.TextField(), default=list)
     model_names = ArrayField(models.TextField(), default=list)
-    detail = models.JSONField(default=dict)
-    phases = models.BinaryField(default=b"")
+    summary = models.BinaryField()
+    detail = models.BinaryField()
+    basis = models.JSONField(null=True)
 
     class Meta:
         db_table = "ingest_run"
@@ -84,72 +91,69 @@ class Run(models.Model):
 
 
 class Call(models.Model):
-    """One model call of a run. ``end_unix_ns`` decides in which window it counts."""
+    """One model call of a run, as far as figures are counted by it; the rest is in its run's ``detail``.
+
+    ``end_unix_ns`` decides in which window it counts. ``response_hash`` is how an engine's span that comes
+    later finds it (``ingest/joining.py``).
+    """
 
     pk = CompositePrimaryKey("trace_id", "span_id", "project_id", "day")
-    day = models.DateField()
-    project_id = models.IntegerField()
-    trace_id = models.BinaryField(max_length=16)
-    root_span_id = models.BinaryField(max_length=8)
-    span_id = models.BinaryField(max_length=8)
-    parent_span_id = models.BinaryField(max_length=8, null=True)
     start_unix_ns = models.BigIntegerField()
     end_unix_ns = models.BigIntegerField()
     wall_ns = models.BigIntegerField()
     queue_ns = models.BigIntegerField(null=True)
     prefill_ns = models.BigIntegerField(null=True)
     decode_ns = models.BigIntegerField(null=True)
-    transport_ns = models.BigIntegerField(null=True)
     ttft_ns = models.BigIntegerField(null=True)
     tpot_ns = models.BigIntegerField(null=True)
-    first_token_unix_ns = models.BigIntegerField(null=True)
+    day = models.DateField()
+    project_id = models.IntegerField()
     input_tokens = models.IntegerField(null=True)
     cached_tokens = models.IntegerField(null=True)
     output_tokens = models.IntegerField(null=True)
-    attempts = models.SmallIntegerField()
+    response_hash = models.IntegerField(null=True)
     round = models.IntegerField()
+    attempts = models.SmallIntegerField()
     scope = models.SmallIntegerField()
     source = models.SmallIntegerField()
     carries_tool_results = models.BooleanField()
     streamed = models.BooleanField(null=True)
+    trace_id = models.BinaryField(max_length=16)
+    root_span_id = models.BinaryField(max_length=8)
+    span_id = models.BinaryField(max_length=8)
     model = models.TextField(null=True)
     engine = models.TextField(null=True)
-    provider = models.TextField(null=True)
     error = models.TextField(null=True)
-    finish_reason = models.TextField(null=True)
-    response_id = models.TextField(null=True)
 
     class Meta:
         db_table = "ingest_call"
         indexes = [
             models.Index("trace_id", name="call_by_trace"),
             BrinIndex("end_unix_ns", name="call_by_end", pages_per_range=16, autosummarize=True),
-            HashIndex("response_id", name="call_by_response", condition=Q(response_id__isnull=False)),
+            models.Index("response_hash", name="call_by_response", condition=Q(response_hash__isnull=False)),
         ]
 
 
 class Tool(models.Model):
-    """One tool call of a run."""
+    """One tool call of a run, as far as figures are counted by it; the rest is in its run's ``detail``."""
 
     pk = CompositePrimaryKey("trace_id", "span_id", "project_id", "day")
-    day = models.DateField()
-    project_id = models.IntegerField()
-    trace_id = models.BinaryField(max_length=16)
-    root_span_id = models.BinaryField(max_length=8)
-    span_id = models.BinaryField(max_length=8)
     start_unix_ns = models.BigIntegerField()
     end_unix_ns = models.BigIntegerField()
     wall_ns = models.BigIntegerField()
-    transport_ns = models.BigIntegerField(null=True)
+    day = models.DateField()
+    project_id = models.IntegerField()
     round = models.IntegerField()
-    scope = models.SmallIntegerField()
     attempts = models.SmallIntegerField()
+    scope = models.SmallIntegerField()
     ok = models.BooleanField(null=True)
     abandoned = models.BooleanField()
     pseudo = models.BooleanField()
     agent = models.BooleanField()
+    trace_id = models.BinaryField(max_length=16)
+    root_span_id = models.BinaryField(max_length=8)
+    span_id = models.BinaryField(max_length=8)
     name = models.TextField()
-    call_id = models.TextField(null=True)
     error = models.TextField(null=True)
 
     class Meta:

@@ -84,6 +84,7 @@ class EngineSpan(models.Model):
     day = models.DateField()
     project_id = models.IntegerField()
     response_id = models.TextField()
+    response_hash = models.IntegerField()
     trace_id = models.BinaryField(max_length=16)
     span_id = models.BinaryField(max_length=8)
     client_trace_id = models.BinaryField(max_length=16, null=True)

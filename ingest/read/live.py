@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ingest.packed import OWNERS, SOURCES
 from ingest.read.rows import RUN_LIST_COLUMNS, as_run, select
 from ingest.read.runs import RunFilter, conditions, find_runs
 from ingest.read.values import LiveFigures, Quantiles, RunRow, StageStep
 from ingest.rollups.bins import bin_sql, quantile
-from ingest.rows import OWNERS, SOURCES
 from ingest.scope import Scope
 from ingest.stages.model import Source
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
+from ingest.packed import unpack_detail
 from ingest.read.rows import as_call, as_run_detail, as_tool, select
 from ingest.read.values import PhaseRow, RunDetail, WarningRow
-from ingest.rows import unpack_phases
 from ingest.scope import Scope
 
 _RUN_ID = re.compile(r"([0-9a-f]{32})-([0-9a-f]{16})")
@@ -28,19 +28,14 @@ def run_detail(scope: Scope, run_id: str, now_ns: int) -> RunDetail | None:
     rows = select(f"SELECT * FROM ingest_run WHERE {key}", values)
     if not rows:
         return None
-    run = as_run_detail(rows[0], now_ns)
-    run.calls = [
-        as_call(r) for r in select(f"SELECT * FROM ingest_call WHERE {key} ORDER BY start_unix_ns, span_id", values)
-    ]
-    run.tools = [
-        as_tool(r) for r in select(f"SELECT * FROM ingest_tool WHERE {key} ORDER BY start_unix_ns, span_id", values)
-    ]
-    run.warnings = [
-        WarningRow(code=code, text=text, span_id=span) for code, text, span in rows[0]["detail"]["warnings"]
-    ]
+    run, detail = as_run_detail(rows[0], now_ns), unpack_detail(rows[0]["detail"])
+    in_order = f"WHERE {key} ORDER BY start_unix_ns, span_id"
+    run.calls = [as_call(row, detail) for row in select(f"SELECT * FROM ingest_call {in_order}", values)]
+    run.tools = [as_tool(row, detail) for row in select(f"SELECT * FROM ingest_tool {in_order}", values)]
+    run.warnings = [WarningRow(code=code, text=text, span_id=span_id) for code, text, span_id in detail.warnings]
     run.phases = [
         PhaseRow(start_ns=start, end_ns=end, owner=owner, source=source, span_id=span_id)
-        for start, end, owner, source, span_id in unpack_phases(bytes(rows[0]["phases"]))
+        for start, end, owner, source, span_id in detail.phases
     ]
     return run
 
@@ -56,7 +51,7 @@ def current_run_id(scope: Scope, run_id: str) -> str | None:
     trace_id, root_span_id = ids
     where, parameters = scope.where()
     rows = select(
-        f"""SELECT root_span_id, phases FROM ingest_run WHERE {where} AND trace_id = %s
+        f"""SELECT root_span_id, detail FROM ingest_run WHERE {where} AND trace_id = %s
             ORDER BY start_unix_ns, root_span_id""",
         [*parameters, trace_id],
     )
@@ -68,7 +63,7 @@ def current_run_id(scope: Scope, run_id: str) -> str | None:
     else:
         old = root_span_id.hex()
         holding = (root for root, row in zip(roots, rows, strict=True)
-                   if any(phase[4] == old for phase in unpack_phases(bytes(row["phases"]))))  # fmt: skip
+                   if any(phase[4] == old for phase in unpack_detail(row["detail"]).phases))  # fmt: skip
         chosen = next(holding, roots[0])
     return f"{trace_id.hex()}-{chosen.hex()}"
 

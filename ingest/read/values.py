@@ -75,7 +75,6 @@ class CallRow:
     attempts: int
     error: str | None
     finish_reason: str | None
-    response_id: str | None
     round: int
     scope: int
 
@@ -84,7 +83,6 @@ class CallRow:
 class ToolRow:
     span_id: str
     name: str
-    call_id: str | None
     start_unix_ns: int
     wall_ns: int
     ok: bool | None

@@ -61,9 +61,9 @@ class AskedTool:
     call_id: str | None
 
 
-@frozen
+@dataclass(init=False)
 class Facts:
-    """All that one span tells. None is "does not say"; token counts are never guessed.
+    """All that one span tells, never changed once it is made. None is "does not say"; token counts are never guessed.
 
     ``input_tokens`` as told; ``cached_apart`` says that it leaves the cached ones out. ``first_tokens`` come
     best first. ``asked`` are the tools that the output asks for, None where the output is not shown;
@@ -97,6 +97,10 @@ class Facts:
     error: str | None = None
     mcp_side: str | None = None
     http_status: int | None = None
+
+    def __init__(self, **told: Any) -> None:
+        # One is made for every span, and most fields are left out: those are read off the class.
+        self.__dict__.update(told)
 
 
 NOTHING = Facts()

@@ -22,6 +22,7 @@ from ingest.semconv import (
 from ingest.semconv.facts import NOTHING, Facts, Kind, Told
 from ingest.semconv.messages import ends_in_tool_results
 from ingest.semconv.values import text
+from ingest.shapes import Shape, shape_of
 from ingest.spans import STATUS_ERROR, Span
 
 # Order matters: the first to know a fact wins.
@@ -51,23 +52,19 @@ ADAPTERS: tuple[tuple[Callable[[Span], Told | None], frozenset[str], bool], ...]
     (http.facts, frozenset({"http.request.method", "http.method"}), False),
 )
 MAX_ERROR_CHARS = 200
-MAX_SHAPES = 4_096
 _Adapters = tuple[Callable[[Span], Told | None], ...]
-# Which adapters have something to say depends on the attributes' keys and on there being events, and an
-# emitter's spans have few such shapes. The memory of shapes is dropped whole when it is full.
-_Shape = tuple[tuple[str, ...], bool]
-_shapes: dict[_Shape, _Adapters] = {}
 
 
 def read_facts(span: Span) -> Facts:
     """The facts of one span. First-token claims of all conventions are kept, in the adapters' order."""
     told: Told = {}
     attributes = span.attributes
-    shape = (tuple(attributes), bool(span.events))
-    speaking = _shapes.get(shape)
-    if speaking is None:
-        speaking = _speaking(shape)
-    for adapter in speaking:
+    shape = shape_of(attributes)
+    remembered = shape.memory.get(id(ADAPTERS))
+    speaking: tuple[_Adapters, _Adapters] = (
+        remembered[1] if remembered else shape.remember(ADAPTERS, (_speaking(shape, False), _speaking(shape, True)))
+    )
+    for adapter in speaking[1 if span.events else 0]:
         found = adapter(span)
         if found:
             told = _joined(told, found) if told else found
@@ -81,17 +78,12 @@ def read_facts(span: Span) -> Facts:
     return Facts(**told) if told else NOTHING
 
 
-def _speaking(shape: _Shape) -> _Adapters:
+def _speaking(shape: Shape, has_events: bool) -> _Adapters:
     """The adapters, in their order, that a span of this shape may concern."""
-    keys, has_events = shape
-    names = {*keys, *(key.partition(".")[0] for key in keys)}
-    known = tuple(
+    names = {*shape.keys, *(key.partition(".")[0] for key in shape.keys)}
+    return tuple(
         adapter for adapter, own, reads_events in ADAPTERS if (reads_events and has_events) or not own.isdisjoint(names)
     )
-    if len(_shapes) >= MAX_SHAPES:
-        _shapes.clear()
-    _shapes[shape] = known
-    return known
 
 
 def _joined(told: Told, found: Told) -> Told:

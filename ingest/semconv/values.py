@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from ingest.semconv.facts import Told
+from ingest.shapes import Shape, shape_of
 from ingest.spans import Attributes
 
 Reader = Callable[[Any], Any]
@@ -29,6 +30,8 @@ def text(value: Any) -> str | None:
     """A non-empty string; a JSON string in quotes loses them (MLflow and Langfuse write those)."""
     if not isinstance(value, str):
         return str(value) if isinstance(value, int) and not isinstance(value, bool) else None
+    if len(value) >= _LONGEST_NOTHING and '"' < value[0] < "\x7f" and " " < value[-1] < "\x7f":
+        return value  # neither in quotes nor with space around it: nearly all are
     if value[:1] == '"' and value[-1:] == '"':
         inner = document(value)
         value = inner if isinstance(inner, str) else value
@@ -126,11 +129,18 @@ def first_text(value: Any) -> str | None:
 
 def tell(told: Told, attributes: Attributes, rows: tuple[Row, ...]) -> Told:
     """Fill ``told`` from a table. The first row that knows a fact wins."""
-    for fact, key, read in rows:
+    shape = shape_of(attributes)
+    remembered = shape.memory.get(id(rows))
+    here = remembered[1] if remembered else shape.remember(rows, _rows_here(rows, shape))
+    for fact, key, read in here:
         if fact not in told:
-            value = attributes.get(key)
+            value = attributes[key]
             if value is not None:
                 known = read(value)
                 if known is not None:
                     told[fact] = known
     return told
+
+
+def _rows_here(rows: tuple[Row, ...], shape: Shape) -> tuple[Row, ...]:
+    return tuple(row for row in rows if row[1] in shape.keys)

@@ -95,19 +95,13 @@ def test_a_second_start_finds_the_data_and_durable_settings(tmp_path: Path) -> N
         assert again == (database_url, redis_url)
         assert first_column(database_url, "SELECT answer FROM kept") == 42
         shown = "SELECT string_agg(setting, ' ' ORDER BY name) FROM pg_settings WHERE name IN "
-        assert (
-            first_column(database_url, f"{shown} ('fsync', 'full_page_writes', 'synchronous_commit')")
-            == "on on on"
-        )
+        assert first_column(database_url, f"{shown} ('fsync', 'full_page_writes', 'synchronous_commit')") == "on on on"
 
 
 def test_nothing_listens_on_a_network_and_only_our_user_gets_in(tmp_path: Path) -> None:
     with services(tmp_path / "data", **QUICK) as (database_url, redis_url):
         assert first_column(database_url, "SHOW listen_addresses") == ""
-        assert (
-            first_column(database_url, "SELECT count(*) FROM pg_hba_file_rules WHERE auth_method <> 'peer'")
-            == 0
-        )
+        assert first_column(database_url, "SELECT count(*) FROM pg_hba_file_rules WHERE auth_method <> 'peer'") == 0
         with redis.from_url(redis_url) as valkey:
             assert valkey.config_get("port") == {"port": "0"}
         places = Places.of(tmp_path / "data")
@@ -164,9 +158,7 @@ def test_a_pid_file_that_names_somebody_else_is_no_obstacle(tmp_path: Path) -> N
         copy = (tmp_path / "data" / "postgres" / "postmaster.pid").read_text().split("\n", 1)[1]
     account = server_account(tmp_path / "data" / "postgres")
     as_server = account.popen() if account else {}
-    with subprocess.Popen(
-        ["sleep", "60"], **as_server
-    ) as stranger:  # a container hands out the same numbers again
+    with subprocess.Popen(["sleep", "60"], **as_server) as stranger:  # a container hands out the same numbers again
         (tmp_path / "data" / "postgres" / "postmaster.pid").write_text(f"{stranger.pid}\n{copy}")
         with services(tmp_path / "data", **QUICK) as (database_url, _):
             assert first_column(database_url, "SELECT 1") == 1
@@ -184,9 +176,7 @@ def test_an_interrupted_first_start_is_begun_anew(tmp_path: Path) -> None:
     assert not half.exists()
 
 
-def test_a_cluster_of_another_version_is_told_and_left_alone(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_cluster_of_another_version_is_told_and_left_alone(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     with services(tmp_path / "data", **QUICK):
         pass
     version = tmp_path / "data" / "postgres" / "PG_VERSION"

@@ -11,7 +11,7 @@ from django.db import connection, transaction
 from ingest.models import Chunk, Project, Signal, Trace
 from ingest.otlp.split import digest
 from ingest.partitions import today
-from ingest.rows import call_row, run_row, tool_row, write_rows
+from ingest.rows import Rows
 from ingest.stages.model import Breakdown, Call, Outside, Phase, Run, Source, Stage, Tool
 from tests.integration.otlp.messages import span, traces
 
@@ -35,13 +35,9 @@ def store_run(project: Project, ended_ns: int | None = None, wall_ns: int = 2 * 
         received_unix_ns=end_ns, items=1, body=zstandard.compress(content),
     )  # fmt: skip
     with transaction.atomic(), connection.cursor() as cursor:
-        write_rows(
-            cursor,
-            {"trace_ids": [trace_id], "project_ids": [project.pk], "days": [day]},
-            [run_row(run, project.pk, day, end_ns, 1)],
-            [call_row(call, run, project.pk, day) for call in run.calls],
-            [tool_row(tool, run, project.pk, day) for tool in run.tools],
-        )
+        rows = Rows()
+        rows.add(run, project.pk, day, end_ns, 1)
+        rows.copy(cursor)
     return run.run_id
 
 

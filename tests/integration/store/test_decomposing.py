@@ -15,6 +15,7 @@ from django.db import connection, connections
 from ingest import decomposing
 from ingest.decomposing import BACK_OFF_NS, LEASE_NS, MAX_TRIES, Decomposed, decompose_dirty
 from ingest.models import Project
+from ingest.rows import Rows
 from ingest.spans import Span
 from ingest.store import Store
 from tests.integration.store.parts import IDLE_NS, SECOND_NS, call, parts
@@ -197,15 +198,15 @@ async def test_a_row_that_cannot_be_written_holds_up_no_other_trace(
     keep: Keep, rows: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     good, bad = await keep(call()), await keep(call())
-    row_of = decomposing.call_row
 
-    def absurd(one: Any, run: Any, *rest: Any) -> Any:
-        row = list(row_of(one, run, *rest))
-        if run.trace_id == bad.hex():
-            row[8] = 2**70  # the wall time
-        return tuple(row)
+    class Absurd(Rows):
+        def add(self, run: Any, *rest: Any) -> None:
+            super().add(run, *rest)
+            if run.trace_id == bad.hex():
+                start, end, _, *others = self.calls[-1]
+                self.calls[-1] = start, end, 2**70, *others
 
-    monkeypatch.setattr(decomposing, "call_row", absurd)
+    monkeypatch.setattr(decomposing, "Rows", Absurd)
     await one_pass()
     assert [run["trace_id"] for run in rows("SELECT trace_id FROM ingest_run")] == [good]
     assert [mark["trace_id"] for mark in rows(MARKS)] == [bad]

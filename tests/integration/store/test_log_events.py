@@ -10,6 +10,7 @@ from asgiref.sync import sync_to_async
 
 from ingest.decomposing import decompose_dirty
 from ingest.models import Project
+from ingest.packed import unpack_detail
 from ingest.read.traces import span_detail, trace_detail
 from ingest.scope import Scope
 from ingest.store import Store
@@ -18,7 +19,13 @@ from tests.integration.store.parts import IDLE_NS, call, parts
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-CALLS = "SELECT finish_reason, carries_tool_results AS carries FROM ingest_call"
+CALLS = "SELECT carries_tool_results AS carries, detail FROM ingest_call JOIN ingest_run USING (trace_id, root_span_id)"
+
+
+def calls(rows: Any) -> list[tuple[str | None, bool]]:
+    """(finish reason, whether it brings tool results) of each stored call."""
+    found = [(unpack_detail(row["detail"]).calls, row["carries"]) for row in rows(CALLS)]
+    return [(told.finish_reason, carries) for calls, carries in found for told in calls.values()]
 
 
 async def one_pass() -> None:
@@ -40,14 +47,14 @@ async def test_a_call_knows_what_its_records_tell(store: Store, project: Project
     for part in pair if logs_first else reversed(pair):
         await store.keep(project.pk, part, None)
         await one_pass()
-    assert rows(CALLS) == [{"finish_reason": "stop", "carries": True}]
+    assert calls(rows) == [("stop", True)]
 
 
 async def test_records_of_other_things_change_nothing(store: Store, project: Project, rows: Any) -> None:
     span = call()
     await store.keep(project.pk, [*parts(span), *records((span, "device.crash", {"finish_reason": "stop"}))], None)
     await one_pass()
-    assert rows(CALLS) == [{"finish_reason": None, "carries": False}]
+    assert calls(rows) == [(None, False)]
 
 
 async def test_the_span_panel_shows_them_as_events(store: Store, project: Project) -> None:

@@ -64,13 +64,13 @@ async def test_runs_of_an_older_version_change_in_place(
 ) -> None:
     await stored(store, project, parts(call()))
     before = rows(RUNS)[0]
-    rows("UPDATE ingest_run SET detail = detail - 'algorithm', wall_ns = 7, model_unsplit_ns = 7 RETURNING 1")
+    rows("UPDATE ingest_run SET algorithm = 0, wall_ns = 7, model_unsplit_ns = 7 RETURNING 1")
     await stored(store, project, parts(call()))
     assert await recompute("--outdated", "--dry-run") == "1 traces would be computed again"
     await recompute("--outdated")
     assert await one_pass(SECOND_NS) == 1
     assert before in rows(RUNS)
-    assert {run["detail"]["algorithm"] for run in rows(RUNS)} == {ALGORITHM}
+    assert {run["algorithm"] for run in rows(RUNS)} == {ALGORITHM}
     assert await recompute("--outdated", "--dry-run") == "0 traces would be computed again"
 
 

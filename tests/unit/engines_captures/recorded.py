@@ -10,7 +10,7 @@ from typing import Any
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from ingest.chunks import attributes_of
+from ingest.attributes import attributes_of
 from ingest.spans import KIND_CLIENT, KIND_INTERNAL, Event, Span
 from tests.captures import DATA, read_json
 

@@ -22,7 +22,7 @@ from ingest.models.telemetry import Signal
 
 LEVEL = 3
 FIRST_ID = 32_768  # ids below are reserved by the format for public dictionaries
-DICTIONARY_BYTES = 112 << 10
+DICTIONARY_BYTES = 256 << 10
 SAMPLES, SAMPLES_LEAST = 600, 300
 SAMPLE_BYTES_MOST = 64 << 10  # of one chunk; a huge prompt must not fill the dictionary by itself
 KEEP_NS = 86_400 * 10**9  # traffic changes: a dictionary is trained anew after a day

@@ -30,29 +30,34 @@ PhaseTold = tuple[int, int, str, str, str | None]  # start and end from the run'
 
 
 def pack_summary(broken: Breakdown) -> bytes:
-    """Busy time and weakest source of each stage, and how much came from which: flat (stage, source, ns, …)."""
-    busy, sources = broken.busy_ns, broken.sources
-    parts: list[int] = []
-    for stage, by_source in broken.sources_ns.items():
-        for source, length_ns in by_source.items():
-            parts += (OWNER_INDEX[stage], SOURCE_INDEX[source], length_ns)
-    return _encode(([busy[stage] for stage in STAGES], [SOURCE_INDEX[sources[stage]] for stage in STAGES], parts))
+    """Per stage its weakest source; then what the run's columns do not tell: busy times other than the stage's, and
+    the shares of stages with several sources, flat (stage, ns, …) and (stage, source, ns, …)."""
+    stages_ns, sources, busy = broken.stages_ns, broken.sources, broken.busy_ns
+    other_busy: list[int] = []
+    shares: list[int] = []
+    for index, stage in enumerate(STAGES):
+        if busy[stage] != stages_ns[stage]:
+            other_busy += (index, busy[stage])
+        by_source = broken.sources_ns[stage]
+        if len(by_source) > 1 or (by_source and sources[stage] not in by_source):
+            for source, length_ns in by_source.items():
+                shares += (index, SOURCE_INDEX[source], length_ns)
+    return _encode(([SOURCE_INDEX[sources[stage]] for stage in STAGES], other_busy, shares))
 
 
-def unpack_summary(packed: bytes) -> dict[str, dict[str, Any]]:
-    """``busy_ns``, ``sources`` and ``sources_ns`` of a run, each by stage."""
-    busy, sources, parts = _decode(packed)
-    sources_ns: dict[str, dict[str, int]] = {stage.value: {} for stage in STAGES}
-    for at in range(0, len(parts), 3):
-        sources_ns[OWNERS[parts[at]].value][SOURCES[parts[at + 1]].value] = parts[at + 2]
-    return {
-        "busy_ns": {stage.value: ns for stage, ns in zip(STAGES, busy, strict=True)},
-        "sources": {
-            stage.value: SOURCES[index].value if index >= 0 else None
-            for stage, index in zip(STAGES, sources, strict=True)
-        },
-        "sources_ns": sources_ns,
-    }
+def unpack_summary(row: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """``busy_ns``, ``sources`` and ``sources_ns`` of a run's row, each by stage."""
+    weakest, other_busy, shares = _decode(row["summary"])
+    busy_ns = {stage.value: row[f"{stage}_ns"] for stage in STAGES}
+    sources = {s.value: SOURCES[at].value if at >= 0 else None for s, at in zip(STAGES, weakest, strict=True)}
+    sources_ns = {name: {source: busy_ns[name]} if source and busy_ns[name] else {} for name, source in sources.items()}
+    for index in shares[::3]:
+        sources_ns[STAGES[index].value] = {}
+    for at in range(0, len(shares), 3):
+        sources_ns[STAGES[shares[at]].value][SOURCES[shares[at + 1]].value] = shares[at + 2]
+    for at in range(0, len(other_busy), 2):
+        busy_ns[STAGES[other_busy[at]].value] = other_busy[at + 1]
+    return {"busy_ns": busy_ns, "sources": sources, "sources_ns": sources_ns}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +83,16 @@ class Detail:
 def pack_detail(run: Run) -> bytes:
     """Spans are named by their place among ``ids``, calls first; phases tile the run, so each tells only its length."""
     seats = {call.span_id: seat for seat, call in enumerate(run.calls)}
-    calls = [
-        (
-            bytes.fromhex(call.parent_span_id) if call.parent_span_id else None,
+    words: dict[str | None, int] = {None: 0}
+    calls: list[int | None] = []
+    for call in run.calls:
+        parent = call.parent_span_id
+        calls += (
+            seats.setdefault(parent, len(seats)) if parent else None,
             call.transport_ns,
-            call.provider,
-            call.finish_reason,
+            words.setdefault(call.provider, len(words)),
+            words.setdefault(call.finish_reason, len(words)),
         )
-        for call in run.calls
-    ]
     transports = [
         (seats.setdefault(tool.span_id, len(seats)), tool.transport_ns)
         for tool in run.tools
@@ -98,15 +104,15 @@ def pack_detail(run: Run) -> bytes:
         seat = None if span_id is None else seats.setdefault(span_id, len(seats))
         kind = OWNER_INDEX[phase.owner] * len(SOURCES) + SOURCE_INDEX[phase.source]
         phases += (phase.end_unix_ns - phase.start_unix_ns, kind, seat)
-    ids = bytes.fromhex("".join(seats))
-    packed = _encode((ids, phases, calls, transports, [(w.code, w.text, w.span_id) for w in run.warnings]))
+    warnings = [(warning.code, warning.text, warning.span_id) for warning in run.warnings]
+    packed = _encode((bytes.fromhex("".join(seats)), phases, calls, list(words), transports, warnings))
     return packed if len(packed) < COMPRESS_FROM_BYTES else zstandard.ZstdCompressor(3).compress(packed)
 
 
 def unpack_detail(packed: bytes) -> Detail:
     if packed.startswith(_ZSTD_MAGIC):
         packed = zstandard.ZstdDecompressor().decompress(packed)
-    raw, lengths, calls, transports, warnings = _decode(packed)
+    raw, lengths, told, words, transports, warnings = _decode(packed)
     ids = [raw[at : at + 8].hex() for at in range(0, len(raw), 8)]
     phases: list[PhaseTold] = []
     at_ns = 0
@@ -117,11 +123,15 @@ def unpack_detail(packed: bytes) -> Detail:
             at_ns, at_ns + length_ns, OWNERS[owner].value, SOURCES[source].value, None if seat is None else ids[seat]
         ))  # fmt: skip
         at_ns += length_ns
+    calls = {}
+    for at in range(0, len(told), 4):
+        parent, transport_ns, provider, finish_reason = told[at : at + 4]
+        calls[ids[at // 4]] = CallTold(
+            None if parent is None else ids[parent], transport_ns, words[provider], words[finish_reason]
+        )
     return Detail(
         phases=phases,
-        calls={
-            ids[seat]: CallTold(parent.hex() if parent else None, *rest) for seat, (parent, *rest) in enumerate(calls)
-        },
+        calls=calls,
         transports_ns={ids[seat]: ns for seat, ns in transports},
         warnings=[(code, text, span_id) for code, text, span_id in warnings],
     )

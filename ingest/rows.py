@@ -26,12 +26,12 @@ RUN_COLUMNS = (
     "error", "tool_names", "model_names", "summary", "detail", "basis",
 )  # fmt: skip
 CALL_COLUMNS = (
-    "start_unix_ns", "end_unix_ns", "wall_ns", "queue_ns", "prefill_ns", "decode_ns", "ttft_ns", "tpot_ns", "day",
+    "start_unix_ns", "end_unix_ns", "queue_ns", "prefill_ns", "decode_ns", "ttft_ns", "tpot_ns", "day",
     "project_id", "input_tokens", "cached_tokens", "output_tokens", "response_hash", "round", "attempts", "scope",
     "source", "carries_tool_results", "streamed", "trace_id", "root_span_id", "span_id", "model", "engine", "error",
 )  # fmt: skip
 TOOL_COLUMNS = (
-    "start_unix_ns", "end_unix_ns", "wall_ns", "day", "project_id", "round", "attempts", "scope", "ok", "abandoned",
+    "start_unix_ns", "end_unix_ns", "day", "project_id", "round", "attempts", "scope", "ok", "abandoned",
     "pseudo", "agent", "trace_id", "root_span_id", "span_id", "name", "error",
 )  # fmt: skip
 
@@ -66,9 +66,9 @@ class Rows:
             pack_summary(broken), pack_detail(run), msgspec.json.encode(basis).decode() if basis else None,
         ))  # fmt: skip
         for call in run.calls:
-            start, wall_ns, response_id = call.start_unix_ns, call.wall_ns, call.response_id
+            start, response_id = call.start_unix_ns, call.response_id
             self.calls.append((
-                start, start + wall_ns, wall_ns, call.queue_ns, call.prefill_ns, call.decode_ns, call.ttft_ns,
+                start, start + call.wall_ns, call.queue_ns, call.prefill_ns, call.decode_ns, call.ttft_ns,
                 call.tpot_ns, day, project_id, _count(call.input_tokens), _count(call.cached_tokens),
                 _count(call.output_tokens), response_hash(response_id) if response_id else None, call.round,
                 min(call.attempts, SMALLINT_MAX), call.scope, SOURCE_INDEX[call.source], call.carries_tool_results,
@@ -76,9 +76,9 @@ class Rows:
                 plain(call.engine), plain(call.error),
             ))  # fmt: skip
         for tool in run.tools:
-            start, wall_ns = tool.start_unix_ns, tool.wall_ns
+            start = tool.start_unix_ns
             self.tools.append((
-                start, start + wall_ns, wall_ns, day, project_id, tool.round, min(tool.attempts, SMALLINT_MAX),
+                start, start + tool.wall_ns, day, project_id, tool.round, min(tool.attempts, SMALLINT_MAX),
                 tool.scope, tool.ok, tool.abandoned, tool.pseudo, tool.agent, trace_id, root_span_id,
                 bytes.fromhex(tool.span_id), plain(tool.name), plain(tool.error),
             ))  # fmt: skip

@@ -34,7 +34,7 @@ def run_values(row: Mapping[str, Any], now_ns: int) -> dict[str, Any]:
     )  # fmt: skip
     return (
         {name: row[name] for name in same}
-        | unpack_summary(row["summary"])
+        | unpack_summary(row)
         | {
             "run_id": f"{trace_id}-{root_span_id}",
             "trace_id": trace_id,
@@ -68,6 +68,7 @@ def as_call(row: Mapping[str, Any], detail: Detail) -> CallRow:
         **{name: row[name] for name in _CALL_SHOWN}
         | {
             "span_id": span_id,
+            "wall_ns": row["end_unix_ns"] - row["start_unix_ns"],
             "parent_span_id": told.parent_span_id,
             "transport_ns": told.transport_ns,
             "provider": told.provider,
@@ -81,4 +82,9 @@ def as_call(row: Mapping[str, Any], detail: Detail) -> CallRow:
 def as_tool(row: Mapping[str, Any], detail: Detail) -> ToolRow:
     span_id = bytes(row["span_id"]).hex()
     fields = {name: row[name] for name in _TOOL_SHOWN}
-    return ToolRow(**fields | {"span_id": span_id, "transport_ns": detail.transports_ns.get(span_id)})
+    told = {
+        "span_id": span_id,
+        "wall_ns": row["end_unix_ns"] - row["start_unix_ns"],
+        "transport_ns": detail.transports_ns.get(span_id),
+    }
+    return ToolRow(**fields | told)

@@ -15,17 +15,17 @@ MAX_VALUES = 4_000
 # A cheap look before parsing: no tool call is spelled without one of these.
 _HINTS = ("tool_call", "toolCall", "tool_use", "toolUse", "function_call", "tool-call")
 # Tuples, not sets: what is asked of them comes out of foreign JSON and may not be hashable.
-_ASKING_TYPES = ("tool_call", "tool_use", "function_call", "tool-call")
-_RESULT_TYPES = ("tool_call_response", "tool_result", "tool-result", "function_call_output", "tool")
+ASKING_TYPES = ("tool_call", "tool_use", "function_call", "tool-call")
+RESULT_TYPES = ("tool_call_response", "tool_result", "tool-result", "function_call_output", "tool")
 _RESULT_HINTS = ("tool", "function")
-_RESULT_ROLES = ("tool", "function")
+RESULT_ROLES = ("tool", "function")
 _TEXT_KEYS = ("content", "text")
 
 
 def asked_in(value: Any) -> tuple[AskedTool, ...]:
     """The tools that an output asks for, in the order of the text, each once."""
     if isinstance(value, str):
-        if not _hints_at_tools(value):
+        if not hints_at_tools(value):
             return ()
         value = document(value)
     found: dict[tuple[str | None, str | None], AskedTool] = {}
@@ -34,26 +34,31 @@ def asked_in(value: Any) -> tuple[AskedTool, ...]:
         seen += 1
         one = waiting.pop()
         if isinstance(one, dict):
-            asked = _asked(one)
+            asked = asked_of(one)
             if asked is not None:
                 found.setdefault((asked.call_id, None if asked.call_id else asked.name), asked)
             else:
                 waiting.extend(reversed(list(one.values())))
         elif isinstance(one, list | tuple):
             waiting.extend(reversed(one))
-        elif isinstance(one, str) and one[:1] in "[{" and _hints_at_tools(one):
+        elif isinstance(one, str) and one[:1] in "[{" and hints_at_tools(one):
             waiting.append(document(one))
     return tuple(found.values())
 
 
-def _hints_at_tools(value: str) -> bool:
+def hints_at_results(value: str) -> bool:
+    return any(hint in value for hint in _RESULT_HINTS)
+
+
+def hints_at_tools(value: str) -> bool:
     # All but one have a part in common, and most texts have neither: two looks instead of six.
     if "tool" not in value:
         return "function_call" in value
     return any(hint in value for hint in _HINTS)
 
 
-def _asked(one: dict[str, Any]) -> AskedTool | None:
+def asked_of(one: dict[str, Any]) -> AskedTool | None:
+    """The tool call that an object is, in any dialect; None where it is something else."""
     use = one.get("toolUse")
     if isinstance(use, dict):
         return _named(use.get("name"), use.get("toolUseId"))
@@ -63,7 +68,7 @@ def _asked(one: dict[str, Any]) -> AskedTool | None:
         return _named(function["name"], one.get("id"))
     if "toolName" in one and "toolCallId" in one and "result" not in one and "output" not in one:
         return _named(one["toolName"], one["toolCallId"])
-    if one.get("type") in _ASKING_TYPES and (isinstance(one.get("name"), str) or "function" in one):
+    if one.get("type") in ASKING_TYPES and (isinstance(one.get("name"), str) or "function" in one):
         inner = function if isinstance(function, dict) else {}
         return _named(one.get("name") or inner.get("name"), one.get("call_id") or one.get("id"))
     return None
@@ -77,7 +82,7 @@ def _named(name: Any, call_id: Any) -> AskedTool | None:
 
 def ends_in_tool_results(value: Any) -> bool | None:
     """Whether the last message of an input is a tool's result; None where no message can be read."""
-    if isinstance(value, str) and not any(hint in value for hint in _RESULT_HINTS):
+    if isinstance(value, str) and not hints_at_results(value):
         return False if value[:1] in ("[", "{") else None
     value = document(value)
     for _ in range(4):  # {"messages": [[…]]} and its like
@@ -93,12 +98,12 @@ def ends_in_tool_results(value: Any) -> bool | None:
 def _is_result(message: Any) -> bool | None:
     if not isinstance(message, dict):
         return None
-    if message.get("role") in _RESULT_ROLES or message.get("type") in _RESULT_TYPES:
+    if message.get("role") in RESULT_ROLES or message.get("type") in RESULT_TYPES:
         return True
     parts = message.get("parts") or message.get("content")
     if not isinstance(parts, list) or not parts:
         return False
-    return all(isinstance(part, dict) and (part.get("type") in _RESULT_TYPES or "toolResult" in part) for part in parts)
+    return all(isinstance(part, dict) and (part.get("type") in RESULT_TYPES or "toolResult" in part) for part in parts)
 
 
 def bears_token(chunk: Any) -> bool:
@@ -128,7 +133,7 @@ def shows_text(value: Any) -> bool | None:
         seen += 1
         one = waiting.pop()
         if isinstance(one, dict):
-            if _asked(one) is not None:
+            if asked_of(one) is not None:
                 continue
             if any(isinstance(one.get(key), str) and one[key].strip() for key in _TEXT_KEYS):
                 return True

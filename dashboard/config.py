@@ -112,6 +112,13 @@ class Config:
     body_limit_bytes: int
     retention_days: int
     pending_limit_bytes: int
+    reading_limit_bytes: int
+    max_attribute_bytes: int
+    min_free_bytes: int
+    max_database_bytes: int
+    backlog_traces: int
+    backlog_age_s: int
+    disk_path: Path | None
 
     @property
     def open(self) -> bool:
@@ -126,6 +133,7 @@ def read_config(values: Mapping[str, str] = os.environ) -> Config:
     env = Environment(values)
     mode = env.choice("MODE", "embedded", ("embedded", "production"))
     data_dir = Path(env.text("DATA_DIR", ".data")).absolute()
+    disk_path: Path | None = None
     host, port = env.text("HOST", "127.0.0.1"), env.port("PORT", 8000)
     if mode == "production":
         database_url = env.required("DATABASE_URL", "in production PostgreSQL must be given as a URL")
@@ -142,6 +150,7 @@ def read_config(values: Mapping[str, str] = os.environ) -> Config:
         kept_database_url, kept_redis_url = embedded.urls(data_dir)
         database_url = env.text("DATABASE_URL", kept_database_url)
         redis_url = env.text("REDIS_URL", kept_redis_url)
+        disk_path = data_dir if database_url == kept_database_url else None
         secret_key = env.text("SECRET_KEY", "") or embedded.kept_secret(data_dir, "secret-key")
         public_url = env.text("PUBLIC_URL", f"http://{host}:{port}")
     return Config(
@@ -154,6 +163,13 @@ def read_config(values: Mapping[str, str] = os.environ) -> Config:
         body_limit_bytes=env.integer("BODY_LIMIT_MIB", 64, 1, 1024) << 20,
         retention_days=env.integer("RETENTION_DAYS", 30, 1, 3650),
         pending_limit_bytes=env.integer("PENDING_LIMIT_MIB", 64, 1, 4096) << 20,
+        reading_limit_bytes=env.integer("READING_LIMIT_MIB", 128, 1, 65_536) << 20,
+        max_attribute_bytes=env.integer("MAX_ATTRIBUTE_BYTES", 1_000_000, 1024, 1 << 30),
+        min_free_bytes=env.integer("MIN_FREE_BYTES", 1 << 30, 0, 1 << 50),
+        max_database_bytes=env.integer("MAX_DATABASE_BYTES", 0, 0, 1 << 60),
+        backlog_traces=env.integer("BACKLOG_TRACES", 500_000, 0, 1 << 31),
+        backlog_age_s=env.integer("BACKLOG_AGE_S", 6 * 3600, 0, 86_400 * 365),
+        disk_path=disk_path,
     )  # fmt: skip
 
 

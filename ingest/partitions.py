@@ -50,6 +50,7 @@ def drop_expired(now_ns: int, keep_days: int) -> list[str]:
             cursor.execute(f"DROP TABLE IF EXISTS {name}")
         cursor.execute("DELETE FROM ingest_dirty_trace WHERE day < %s", [cutoff])
         cursor.execute("DELETE FROM ingest_trace WHERE day < %s", [cutoff])
+        cursor.execute("DELETE FROM ingest_projectday WHERE day < %s", [cutoff])
     return expired
 
 

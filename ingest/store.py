@@ -17,13 +17,16 @@ import psycopg
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from ingest.compression import Compressors
-from ingest.otlp.errors import BadData, Overloaded, StoreUnavailable
+from ingest.otlp.errors import BadData, NoRoom, Overloaded, StoreUnavailable
 from ingest.otlp.split import Remainder, TracePart, digest
+from ingest.pressure import DrainRate
 
 log = logging.getLogger(__name__)
 
 COMMIT_BYTES = 8 << 20  # what one transaction may hold, uncompressed
 WRITERS = 2
+LOOKING = 1  # connections beside the writers': keys, dictionaries, how far the workers are behind
+WAIT_MOST_S = 30.0
 
 PLACE_TRACES = """
     INSERT INTO ingest_trace (trace_id, project_id, day)
@@ -78,13 +81,15 @@ class Store:
 
     def __init__(self, database_url: str, pending_limit_bytes: int, woken: Callable[[], None]) -> None:
         self.pool = AsyncConnectionPool(
-            database_url, min_size=1, max_size=WRITERS, open=False, timeout=5, reconnect_timeout=30,
+            database_url, min_size=1, max_size=WRITERS + LOOKING, open=False, timeout=5, reconnect_timeout=30,
             kwargs={"application_name": "sixstage-store", "prepare_threshold": 1},
         )  # fmt: skip
         self.compressors = Compressors(self.pool)
         self.pending_limit_bytes = pending_limit_bytes
         self.woken = woken
         self.pending_bytes = 0
+        self.trouble: str | None = None  # what the last commit failed of; None after one that went well
+        self._drained = DrainRate()
         self._queue: asyncio.Queue[Batch] = asyncio.Queue()
         self._writers: list[asyncio.Task[None]] = []
 
@@ -110,7 +115,8 @@ class Store:
             return
         size = sum(len(part.content) for part in parts) + (len(rest.content) if rest else 0)
         if self.pending_bytes and self.pending_bytes + size > self.pending_limit_bytes:
-            raise Overloaded(f"{self.pending_bytes >> 20} MiB wait to be stored; send again in a second")
+            wait_s = min(WAIT_MOST_S, self._drained.seconds_for(self.pending_bytes, 1.0))
+            raise Overloaded(f"{self.pending_bytes >> 20} MiB wait to be stored; send again in a while", wait_s)
         compress = self.compressors.of(project_id).compress
         batch = Batch(
             project_id, parts, rest, [compress(part.content) for part in parts],
@@ -146,6 +152,7 @@ class Store:
             await self._write(batches)
         except psycopg.errors.CheckViolation as error:
             log.error("there is no partition to store into; is the worker, which makes them, running? %s", error)
+            self.trouble = "there is no partition for this day"
             _settle(batches, StoreUnavailable("the store is not ready for this day; send again in two seconds"))
         except (psycopg.DataError, psycopg.IntegrityError, psycopg.ProgrammingError) as error:
             if len(batches) == 1:
@@ -154,13 +161,20 @@ class Store:
                 return
             for batch in batches:
                 await self._commit([batch])
+        except psycopg.errors.DiskFull as error:
+            log.error("PostgreSQL's disk is full: %s", error)
+            self.trouble = "PostgreSQL's disk is full"
+            _settle(batches, NoRoom("PostgreSQL's disk is full; nothing was stored, send again later"))
         except (psycopg.Error, PoolTimeout, OSError) as error:
             log.warning("the database took nothing: %s", error)
+            self.trouble = "the database is not reachable"
             _settle(batches, StoreUnavailable("the database is not reachable; send again in two seconds"))
         except BaseException:
             _settle(batches, StoreUnavailable("the receiver is stopping; send again in two seconds"))
             raise
         else:
+            self.trouble = None
+            self._drained.note(sum(batch.size_bytes for batch in batches), time.monotonic())
             _settle(batches, None)
             if any(batch.parts for batch in batches):
                 self.woken()

@@ -71,8 +71,9 @@ def app_programs(options: Options, env: Mapping[str, str]) -> list[Program]:
     """Our own processes, in the order in which they start."""
     celery = ("-m", "celery", "--quiet", "-A", "dashboard.celery")
     web = ("--host", options.host, "--port", str(options.ports["SIXSTAGE_PORT"]), "--lifespan", "on")
-    stack = ("--loop", "uvloop", "--http", "httptools", "--no-access-log", "--log-level", "warning")
-    quick = ("--timeout-graceful-shutdown", "3")
+    stack = ("--loop", "uvloop", "--http", "ingest.otlp.connections:PatientProtocol")
+    stack += ("--no-access-log", "--log-level", "warning")
+    quick = ("--timeout-graceful-shutdown", "3", "--timeout-keep-alive", "75")
     alone = ("--without-gossip", "--without-mingle")
     quiet = ("--loglevel", "WARNING")
     pool = ("--concurrency", str(options.workers))

@@ -1,7 +1,7 @@
 """The tables. Small shared ones (projects, keys) have foreign keys; the hot ones are partitioned by the
 trace's day and keyed so that they can be sharded by trace: every unique key holds trace id and day."""
 
-from ingest.models.project import IngestKey, Project
+from ingest.models.project import IngestKey, Project, ProjectDay
 from ingest.models.run import Call, Run, Tool
 from ingest.models.telemetry import Body, Chunk, Dictionary, DirtyTrace, EngineSpan, Signal, Trace
 
@@ -14,6 +14,7 @@ __all__ = [
     "EngineSpan",
     "IngestKey",
     "Project",
+    "ProjectDay",
     "Run",
     "Signal",
     "Tool",

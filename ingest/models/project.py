@@ -9,15 +9,33 @@ from django.db import models
 
 
 class Project(models.Model):
-    """A team's runs. Its zone decides what "a day" means in its rollups and reports."""
+    """A team's runs. Its zone decides what "a day" means in its rollups and reports.
+
+    ``spans_per_s`` (spans and log records) and ``bytes_per_day`` (uncompressed; a UTC day) limit what it may send,
+    None being no limit. Without ``keep_payload`` no prompt, completion, tool argument or result is stored.
+    """
 
     slug = models.SlugField(unique=True)
     name = models.CharField(max_length=200)
     zone = models.CharField(max_length=64, default="UTC")
     created_at = models.DateTimeField(auto_now_add=True)
+    spans_per_s = models.PositiveIntegerField(null=True, blank=True)
+    bytes_per_day = models.PositiveBigIntegerField(null=True, blank=True)
+    keep_payload = models.BooleanField(default=True, db_default=True)
 
     def __str__(self) -> str:
         return self.slug
+
+
+class ProjectDay(models.Model):
+    """How many bytes a project with a daily limit has sent on a UTC day; all receivers add to it."""
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="days")
+    day = models.DateField()
+    bytes = models.PositiveBigIntegerField(default=0)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["project", "day"], name="project_day_once")]
 
 
 class IngestKey(models.Model):

@@ -3,16 +3,34 @@ should try again (OTLP 1.11: only 429, 502, 503 and 504 are retried)."""
 
 from __future__ import annotations
 
+import random
+
 from grpc import StatusCode
 
 
 class IngestError(Exception):
-    """A request that is refused whole. The message is for the developer who sent it and says what to do."""
+    """A request that is refused whole. The message is for the developer who sent it and says what to do.
+
+    ``retry_after_s`` tells when to come back; ``closes`` says that the rest of the body is not going to be read.
+    """
 
     status = 400
     grpc_code = StatusCode.INVALID_ARGUMENT
     reason = "bad_data"
     retry_after_s: int | None = None
+    closes = False
+
+    def __init__(self, message: str, retry_after_s: float | None = None, *, closes: bool = False) -> None:
+        super().__init__(message)
+        if retry_after_s is not None:
+            self.retry_after_s = jittered(retry_after_s)
+        if closes:
+            self.closes = True
+
+
+def jittered(seconds: float) -> int:
+    """Whole seconds from 1 up, up to half as many more: clients that were refused together come back apart."""
+    return max(1, round(seconds * random.uniform(1.0, 1.5)))
 
 
 class BadData(IngestError):
@@ -23,6 +41,14 @@ class BodyTooLarge(IngestError):
     """The request is over the body limit, as sent or after decompression."""
 
     status, grpc_code, reason = 413, StatusCode.RESOURCE_EXHAUSTED, "too_large"
+    closes = True
+
+
+class TooSlow(IngestError):
+    """The body came so slowly, or stopped coming, that nobody waits for the rest of it."""
+
+    status, grpc_code, reason = 408, StatusCode.DEADLINE_EXCEEDED, "too_slow"
+    closes = True
 
 
 class UnsupportedType(IngestError):
@@ -55,6 +81,24 @@ class Overloaded(IngestError):
     """More waits to be stored than may wait. The client keeps its data and sends it again."""
 
     status, grpc_code, reason, retry_after_s = 503, StatusCode.UNAVAILABLE, "overloaded", 1
+
+
+class OverLimit(IngestError):
+    """The project has sent more than it may. Sent again after a while it is taken."""
+
+    status, grpc_code, reason, retry_after_s = 429, StatusCode.RESOURCE_EXHAUSTED, "over_limit", 1
+
+
+class Behind(IngestError):
+    """So much is stored and not decomposed yet that more would only wait. The client keeps its data."""
+
+    status, grpc_code, reason, retry_after_s = 503, StatusCode.UNAVAILABLE, "behind", 5
+
+
+class NoRoom(IngestError):
+    """There is no disk space for more, or soon none for PostgreSQL itself. The client keeps its data."""
+
+    status, grpc_code, reason, retry_after_s = 503, StatusCode.UNAVAILABLE, "no_room", 20
 
 
 class StoreUnavailable(IngestError):

@@ -30,6 +30,18 @@ SERVICES = {
     Signal.LOGS: "opentelemetry.proto.collector.logs.v1.LogsService",
 }
 CONCURRENT_MOST = 512
+# What a connection may have under way (a client queues the rest itself), when a silent peer counts as gone, and how
+# long one lives: what half a message, or an answer that nobody reads, holds in memory ends with its connection.
+CONNECTIONS = (
+    ("grpc.max_concurrent_streams", 64),
+    ("grpc.keepalive_time_ms", 60_000),
+    ("grpc.keepalive_timeout_ms", 20_000),
+    ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
+    ("grpc.max_connection_idle_ms", 600_000),
+    ("grpc.max_connection_age_ms", 1_800_000),
+    ("grpc.max_connection_age_grace_ms", 60_000),
+    ("grpc.server_handshake_timeout_ms", 20_000),
+)
 RETRY_INFO_TYPE = "type.googleapis.com/google.rpc.RetryInfo"
 
 
@@ -41,7 +53,7 @@ def make_server(receiver: Receiver, address: str) -> aio.Server:
     """
     limit = settings.SIXSTAGE_BODY_LIMIT_BYTES
     server = aio.server(
-        options=[("grpc.max_receive_message_length", limit), ("grpc.so_reuseport", 0)],
+        options=[("grpc.max_receive_message_length", limit), ("grpc.so_reuseport", 0), *CONNECTIONS],
     )
     room = _Room()
     for signal, service in SERVICES.items():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
@@ -12,14 +11,13 @@ from django.conf import settings
 from ingest.models.telemetry import Signal
 from ingest.otlp.bodies import decompress
 from ingest.otlp.errors import (
-    BadData,
-    BodyTooLarge,
     IngestError,
     NotFound,
     StoreUnavailable,
     UnsupportedType,
     WrongMethod,
 )
+from ingest.otlp.reading import ClientGone
 from ingest.otlp.receiver import Receiver
 from ingest.otlp.replies import encode, encode_error
 
@@ -36,11 +34,6 @@ ROUTES = {
     "/api/public/otel/v1/traces": Signal.TRACES,
 }
 PROTOBUF, JSON = "application/x-protobuf", "application/json"
-BODY_TIMEOUT_S = 30.0  # for the next piece of a body
-
-
-class ClientGone(Exception):
-    """The client left before its body was complete; there is nobody to answer."""
 
 
 async def serve_export(receiver: Receiver, scope: Scope, receive: Receive, send: Send) -> None:
@@ -73,43 +66,27 @@ async def _export(
         raise WrongMethod(f"{scope['path']} takes POST only")
     if content_type not in (PROTOBUF, JSON):
         raise UnsupportedType(f"content-type {content_type!r} is not read here; send {PROTOBUF} or {JSON}")
-    await receiver.keys.project_of(headers)  # a stranger's body is not worth reading
+    await receiver.admit(headers)  # what is refused anyway is not worth reading
     limit = settings.SIXSTAGE_BODY_LIMIT_BYTES
-    body = await _read(receive, headers.get("content-length"), limit)
-    data = decompress(body, headers.get("content-encoding", ""), limit)
-    return await receiver.export(signal, data, content_type == JSON, headers)
-
-
-async def _read(receive: Receive, announced: str | None, limit_bytes: int) -> bytes:
-    too_large = BodyTooLarge(
-        f"the body is over {limit_bytes >> 20} MiB; send smaller batches or raise SIXSTAGE_BODY_LIMIT_MIB"
+    # No name is given to body and data here: they would live until the commit.
+    return await receiver.export(
+        signal,
+        decompress(
+            await receiver.reading.read(receive, headers.get("content-length"), limit),
+            headers.get("content-encoding", ""),
+            limit,
+        ),
+        content_type == JSON,
+        headers,
     )
-    if announced and announced.isdigit() and int(announced) > limit_bytes:
-        raise too_large
-    parts: list[bytes] = []
-    size = 0
-    while True:
-        try:
-            message = await asyncio.wait_for(receive(), BODY_TIMEOUT_S)
-        except TimeoutError:
-            raise BadData(f"the body stopped coming for {BODY_TIMEOUT_S:.0f} s") from None
-        if message["type"] == "http.disconnect":
-            raise ClientGone
-        part = message.get("body", b"")
-        size += len(part)
-        if size > limit_bytes:
-            raise too_large
-        parts.append(part)
-        if not message.get("more_body"):
-            return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 async def answer_error(send: Send, error: IngestError, as_json: bool) -> None:
     extra = [(b"retry-after", b"%d" % error.retry_after_s)] if error.retry_after_s else []
     if isinstance(error, WrongMethod):
         extra.append((b"allow", b"POST"))
-    if isinstance(error, BodyTooLarge):
-        extra.append((b"connection", b"close"))  # the rest of the body is not going to be read
+    if error.closes:
+        extra.append((b"connection", b"close"))
     await answer(send, error.status, encode_error(error, as_json), as_json, extra)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections import Counter, OrderedDict
@@ -15,9 +16,13 @@ from django.conf import settings
 from ingest.models.telemetry import Signal
 from ingest.otlp import json_form, replies, requests
 from ingest.otlp.errors import IngestError
-from ingest.otlp.keys import Keys
+from ingest.otlp.keys import Keys, Rules
+from ingest.otlp.quotas import Quotas
+from ingest.otlp.reading import ReadingRoom
 from ingest.otlp.requests import Refusals
-from ingest.otlp.split import split_logs, split_traces, whole_metrics
+from ingest.otlp.split import Remainder, TracePart, split_logs, split_traces, whole_metrics
+from ingest.otlp.trimming import Trimming
+from ingest.pressure import Bounds, Pressure
 from ingest.store import Store
 from ingest.wake import Waker
 
@@ -32,29 +37,53 @@ class Receiver:
 
     store: Store
     keys: Keys
+    pressure: Pressure = field(default_factory=lambda: Pressure(Bounds()))
+    quotas: Quotas = field(default_factory=Quotas)
+    reading: ReadingRoom = field(default_factory=lambda: ReadingRoom(settings.SIXSTAGE_READING_LIMIT_BYTES))
     counts: Counter[str] = field(default_factory=Counter)
     _said: OrderedDict[str, float] = field(default_factory=OrderedDict)
 
     async def export(self, signal: Signal, data: bytes, as_json: bool, headers: Mapping[str, str]) -> Any:
         """The export response for a decompressed body. Returns after the commit; raises IngestError."""
-        project_id = await self.keys.project_of(headers)
+        rules = await self.admit(headers)
         refusals = Refusals()
-        parse = json_form.parse_json if as_json else requests.parse_protobuf
-        request: Any = parse(signal, data, refusals)
-        if data and not as_json and not requests.meaningful(signal, request):
-            requests.refuse_other_signal(signal, data)
-        if signal == Signal.TRACES:
-            parts, rest = split_traces(request, refusals), None
-        elif signal == Signal.LOGS:
-            parts, rest = split_logs(request)
-        else:
-            parts, rest = [], whole_metrics(request)
-        await self.store.keep(project_id, parts, rest)
-        self.counts["taken"] += sum(part.items for part in parts) + (rest.items if rest else 0)
+        parts, rest = self._parts(signal, data, as_json, rules, refusals)
+        del data  # it need not live until the commit
+        items = sum(part.items for part in parts) + (rest.items if rest else 0)
+        size = sum(len(part.content) for part in parts) + (len(rest.content) if rest else 0)
+        self.quotas.spend(rules, items, size)
+        try:
+            await self.store.keep(rules.project_id, parts, rest)
+        except IngestError:
+            self.quotas.give_back(rules, items, size)
+            raise
+        self.counts["taken"] += items
         if refusals.count:
             self.counts["refused"] += refusals.count
             self._say(f"{signal.label.lower()}: {refusals.sentence()}")
         return replies.success(signal, refusals)
+
+    async def admit(self, headers: Mapping[str, str]) -> Rules:
+        """The rules of the project that the key names. Raises IngestError where nothing of it may be taken now."""
+        rules = await self.keys.rules_of(headers)
+        self.pressure.admit()
+        self.quotas.admit(rules)
+        return rules
+
+    def _parts(
+        self, signal: Signal, data: bytes, as_json: bool, rules: Rules, refusals: Refusals
+    ) -> tuple[list[TracePart], Remainder | None]:
+        parse = json_form.parse_json if as_json else requests.parse_protobuf
+        request: Any = parse(signal, data, refusals)
+        if data and not as_json and not requests.meaningful(signal, request):
+            requests.refuse_other_signal(signal, data)
+        trimming = Trimming(settings.SIXSTAGE_MAX_ATTRIBUTE_BYTES, rules.keep_payload)
+        trimming.strip(request)
+        if signal == Signal.TRACES:
+            return split_traces(request, refusals, trimming), None
+        if signal == Signal.LOGS:
+            return split_logs(request, trimming)
+        return [], whole_metrics(request)
 
     def note_refusal(self, error: IngestError, what: str) -> None:
         self.counts[error.reason] += 1
@@ -78,4 +107,24 @@ async def open_receiver() -> AsyncIterator[Receiver]:
     store = Store(settings.SIXSTAGE_DATABASE_URL, settings.SIXSTAGE_PENDING_LIMIT_BYTES, waker.wake)
     async with store:
         waker.wake()  # the first costs a second of imports and connecting, which no run should wait for
-        yield Receiver(store, Keys(store.pool, settings.SIXSTAGE_OPEN))
+        receiver = Receiver(store, Keys(store.pool, settings.SIXSTAGE_OPEN), Pressure(configured_bounds()))
+        beside = [
+            asyncio.create_task(receiver.pressure.watch(store.pool)),
+            asyncio.create_task(receiver.quotas.share_forever(store.pool)),
+        ]
+        try:
+            yield receiver
+        finally:
+            for task in beside:
+                task.cancel()
+            await asyncio.gather(*beside, return_exceptions=True)
+
+
+def configured_bounds() -> Bounds:
+    return Bounds(
+        disk=settings.SIXSTAGE_DISK_PATH,
+        min_free_bytes=settings.SIXSTAGE_MIN_FREE_BYTES,
+        max_database_bytes=settings.SIXSTAGE_MAX_DATABASE_BYTES,
+        backlog_traces=settings.SIXSTAGE_BACKLOG_TRACES,
+        backlog_age_s=settings.SIXSTAGE_BACKLOG_AGE_S,
+    )

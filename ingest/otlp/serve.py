@@ -15,6 +15,7 @@ django.setup()
 
 from django.conf import settings
 
+from ingest.otlp.connections import KEEP_ALIVE_S, PatientProtocol, allow_many_files
 from ingest.otlp.grpc_service import make_server
 from ingest.otlp.guarded import guarded
 from ingest.otlp.http import Receive, Scope, Send, serve_export
@@ -25,6 +26,7 @@ STOP_GRACE_S = 5
 
 async def serve() -> None:
     """Serve until SIGTERM or SIGINT; requests under way are answered first."""
+    allow_many_files()
     host = settings.SIXSTAGE_HOST
     async with open_receiver() as receiver:
         grpc_server = make_server(receiver, f"{host}:{settings.SIXSTAGE_OTLP_GRPC_PORT}")
@@ -32,7 +34,8 @@ async def serve() -> None:
         http_server = uvicorn.Server(
             uvicorn.Config(
                 guarded(_app(receiver)), host=host, port=settings.SIXSTAGE_OTLP_HTTP_PORT, lifespan="off",
-                http="httptools", access_log=False, log_level="warning", timeout_graceful_shutdown=STOP_GRACE_S,
+                http=PatientProtocol, timeout_keep_alive=KEEP_ALIVE_S, access_log=False, log_level="warning",
+                timeout_graceful_shutdown=STOP_GRACE_S,
                 limit_concurrency=None, backlog=1024,
             )
         )  # fmt: skip

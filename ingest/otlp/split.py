@@ -4,6 +4,7 @@ so that it can be kept, read and moved alone."""
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsSer
 from ingest import wire
 from ingest.models.telemetry import Signal
 from ingest.otlp.requests import Refusals
+from ingest.otlp.trimming import NOTHING_TRIMMED, Trimming
 
 TRACE_ID_BYTES, SPAN_ID_BYTES = 16, 8
 ZERO_TRACE, ZERO_SPAN = bytes(TRACE_ID_BYTES), bytes(SPAN_ID_BYTES)
@@ -43,9 +45,9 @@ def digest(content: bytes) -> int:
     return int.from_bytes(hashlib.blake2b(content, digest_size=8).digest(), "big", signed=True)
 
 
-def split_traces(request: Any, refusals: Refusals) -> list[TracePart]:
+def split_traces(request: Any, refusals: Refusals, trimming: Trimming = NOTHING_TRIMMED) -> list[TracePart]:
     """One part for each trace of the request. Spans without proper ids are refused one by one."""
-    grouped = _Grouping(Signal.TRACES)
+    grouped = _Grouping(Signal.TRACES, trimming)
     for resource_spans in request.resource_spans:
         for scope_spans in resource_spans.scope_spans:
             here = grouped.place(resource_spans, scope_spans)
@@ -56,13 +58,13 @@ def split_traces(request: Any, refusals: Refusals) -> list[TracePart]:
                 elif len(span_id) != SPAN_ID_BYTES or span_id == ZERO_SPAN:
                     refusals.refuse(_bad_id("span_id", span_id, SPAN_ID_BYTES))
                 else:
-                    here.add(trace_id, span.SerializeToString())
+                    here.add(trace_id, grouped.item(span))
     return grouped.finish()
 
 
-def split_logs(request: Any) -> tuple[list[TracePart], Remainder | None]:
+def split_logs(request: Any, trimming: Trimming = NOTHING_TRIMMED) -> tuple[list[TracePart], Remainder | None]:
     """Log records by trace, and those without a trace together."""
-    grouped = _Grouping(Signal.LOGS)
+    grouped = _Grouping(Signal.LOGS, trimming)
     loose = ExportLogsServiceRequest()
     loose_items = 0
     for resource_logs in request.resource_logs:
@@ -71,8 +73,9 @@ def split_logs(request: Any) -> tuple[list[TracePart], Remainder | None]:
             unplaced = []
             for record in scope_logs.log_records:
                 if len(record.trace_id) == TRACE_ID_BYTES and record.trace_id != ZERO_TRACE:
-                    here.add(record.trace_id, record.SerializeToString())
+                    here.add(record.trace_id, grouped.item(record))
                 else:
+                    grouped.item(record)
                     unplaced.append(record)
             if unplaced:
                 kept = loose.resource_logs.add(resource=resource_logs.resource, schema_url=resource_logs.schema_url)
@@ -90,16 +93,26 @@ def whole_metrics(request: Any) -> Remainder | None:
 class _Grouping:
     """Collects serialised items by trace, resource and scope, and lays them into messages at the end."""
 
-    def __init__(self, signal: Signal) -> None:
-        self.signal = signal
+    def __init__(self, signal: Signal, trimming: Trimming) -> None:
+        self.signal, self.trimming = signal, trimming
+        self.limit_bytes = trimming.limit_bytes or sys.maxsize
         self.parts: dict[bytes, dict[tuple[bytes, bytes], list[bytes]]] = {}
+
+    def item(self, item: Any) -> bytes:
+        """A span or log record, serialised; what is larger than the limit is looked through and cut."""
+        content: bytes = item.SerializeToString()
+        return content if len(content) <= self.limit_bytes else self.trimming.cut_item(item)
+
+    def _shared(self, message: Any) -> bytes:
+        content: bytes = message.SerializeToString()
+        return content if len(content) <= self.limit_bytes else self.trimming.cut_resource(message)
 
     def place(self, resource_part: Message, scope_part: Message) -> _Place:
         """Where items of this resource and scope go."""
-        resource = wire.field(1, resource_part.resource.SerializeToString())  # type: ignore[attr-defined]
+        resource = wire.field(1, self._shared(resource_part.resource))  # type: ignore[attr-defined]
         if resource_part.schema_url:  # type: ignore[attr-defined]
             resource += wire.field(3, resource_part.schema_url.encode())  # type: ignore[attr-defined]
-        scope = wire.field(1, scope_part.scope.SerializeToString())  # type: ignore[attr-defined]
+        scope = wire.field(1, self._shared(scope_part.scope))  # type: ignore[attr-defined]
         return _Place(self.parts, (resource, scope))
 
     def finish(self) -> list[TracePart]:

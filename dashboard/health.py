@@ -12,6 +12,7 @@ from django.http import HttpRequest, JsonResponse
 
 from dashboard.access import public
 from ingest import live
+from ingest.pressure import DATABASE_BYTES, configured_bounds, database_trouble, disk_trouble
 
 WORKER_SILENT_S = 30.0
 
@@ -24,8 +25,10 @@ def healthz(_request: HttpRequest) -> JsonResponse:
 
 @public
 def readyz(_request: HttpRequest) -> JsonResponse:
-    """200 when database, migrations, broker and a worker are there; else 503 with what is missing."""
-    checks = {"database": _database, "migrations": _migrations, "broker": _broker, "worker": _worker}
+    """200 when database, migrations, broker, a worker and disk space are there; else 503 with what is missing."""
+    checks = {
+        "database": _database, "migrations": _migrations, "broker": _broker, "worker": _worker, "disk": _disk,
+    }  # fmt: skip
     troubles = {name: why for name, check in checks.items() if (why := _ask(check))}
     answer = {"status": "waiting" if troubles else "ready"} | {
         name: troubles.get(name, "ok") for name in checks
@@ -51,6 +54,16 @@ def _migrations() -> str | None:
     executor = MigrationExecutor(connection)
     waiting = executor.migration_plan(executor.loader.graph.leaf_nodes())
     return f"{len(waiting)} to be applied: run manage.py migrate" if waiting else None
+
+
+def _disk() -> str | None:
+    """What makes receivers refuse: too little space left, or a database over its limit."""
+    bounds = configured_bounds()
+    if (why := disk_trouble(bounds)) or not bounds.max_database_bytes:
+        return why
+    with connection.cursor() as cursor:
+        cursor.execute(DATABASE_BYTES)
+        return database_trouble(bounds, int(cursor.fetchone()[0]))
 
 
 def _broker() -> None:

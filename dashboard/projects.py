@@ -16,6 +16,7 @@ from dashboard.models import Membership, ReadToken, Role
 from ingest.models.project import IngestKey, Project
 
 NAME_MOST, SLUG_MOST = 200, 50
+SPANS_PER_S_MOST, MIB_PER_DAY_MOST = 1_000_000_000, 1_000_000_000
 
 
 class ChangeRefused(Exception):
@@ -44,6 +45,16 @@ def create_project(slug: str, name: str, zone: str, creator: AbstractBaseUser | 
 def rename_project(project: Project, name: str, zone: str) -> None:
     project.name, project.zone = _name(name), _zone(zone)
     project.save(update_fields=["name", "zone"])
+
+
+def set_limits(project: Project, spans_per_s: str, mib_per_day: str, keep_payload: bool) -> None:
+    """What the project may send, as typed (empty is no limit), and whether its texts are kept. Receivers look at
+    it every few seconds; what is stored already stays as it is."""
+    project.spans_per_s = _limit(spans_per_s, SPANS_PER_S_MOST, "Spans a second")
+    mib = _limit(mib_per_day, MIB_PER_DAY_MOST, "MiB a day")
+    project.bytes_per_day = None if mib is None else mib << 20
+    project.keep_payload = keep_payload
+    project.save(update_fields=["spans_per_s", "bytes_per_day", "keep_payload"])
 
 
 def issue_key(project: Project, name: str) -> tuple[IngestKey, str]:
@@ -100,6 +111,15 @@ def _member(project: Project, user_id: int, *, leaves_admins: bool) -> Membershi
     if admins == [member] and not leaves_admins:
         raise ChangeRefused(f"{member.user} is the last administrator; make another member one first.")
     return member
+
+
+def _limit(typed: str, most: int, what: str) -> int | None:
+    typed = typed.strip()
+    if not typed:
+        return None
+    if not (typed.isascii() and typed.isdecimal() and len(typed) <= 12 and 1 <= int(typed) <= most):
+        raise ChangeRefused(f"{what} is a whole number from 1 to {most}, or empty for no limit.")
+    return int(typed)
 
 
 def _role(role: str) -> Role:

@@ -19,6 +19,7 @@ urlpatterns = [
     path("runs/<str:run_id>/spans/<str:span_id>", run.span, name="run-span"),
     path("settings/", settings.page, name="settings"),
     path("settings/project", settings.rename, name="settings-project"),
+    path("settings/limits", settings.limit, name="settings-limits"),
     path("settings/projects", settings.create, name="settings-projects"),
     path("settings/keys", settings.issue_key, name="settings-keys"),
     path("settings/keys/<int:key_id>/revoke", settings.revoke_key, name="settings-key-revoke"),

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psycopg
+from django.conf import settings
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from ingest.otlp.errors import Behind, IngestError, NoRoom
@@ -45,6 +46,16 @@ class Bounds:
     max_database_bytes: int = 0
     backlog_traces: int = 0
     backlog_age_s: int = 0
+
+
+def configured_bounds() -> Bounds:
+    return Bounds(
+        disk=settings.SIXSTAGE_DISK_PATH,
+        min_free_bytes=settings.SIXSTAGE_MIN_FREE_BYTES,
+        max_database_bytes=settings.SIXSTAGE_MAX_DATABASE_BYTES,
+        backlog_traces=settings.SIXSTAGE_BACKLOG_TRACES,
+        backlog_age_s=settings.SIXSTAGE_BACKLOG_AGE_S,
+    )
 
 
 @dataclass(slots=True)
@@ -118,8 +129,7 @@ class Pressure:
         return NoRoom(why)
 
     async def _database(self, pool: AsyncConnectionPool) -> NoRoom | None:
-        most = self.bounds.max_database_bytes
-        if not most:
+        if not self.bounds.max_database_bytes:
             return None
         looked, size = self._size
         if time.monotonic() - looked >= SIZE_EVERY_S:
@@ -127,13 +137,11 @@ class Pressure:
                 row = await (await connection.execute(DATABASE_BYTES)).fetchone()
             size = int(row[0]) if row else 0
             self._size = time.monotonic(), size
-        if size <= most * (CALM if isinstance(self.trouble, NoRoom) else 1.0):
+        why = database_trouble(self.bounds, size, CALM if isinstance(self.trouble, NoRoom) else 1.0)
+        if why is None:
             return None
         self._wait_s = 30.0
-        return NoRoom(
-            f"the database has {size} bytes, over SIXSTAGE_MAX_DATABASE_BYTES={most}: raise it, or keep fewer days "
-            "(SIXSTAGE_RETENTION_DAYS)"
-        )
+        return NoRoom(why)
 
     async def _backlog(self, pool: AsyncConnectionPool) -> Behind | None:
         bounds = self.bounds
@@ -181,4 +189,14 @@ def disk_trouble(bounds: Bounds, calm: float = 1.0) -> str | None:
     return (
         f"only {free >> 20} MiB are free where the database lies, under SIXSTAGE_MIN_FREE_BYTES="
         f"{bounds.min_free_bytes}: make room, or keep fewer days (SIXSTAGE_RETENTION_DAYS)"
+    )
+
+
+def database_trouble(bounds: Bounds, size_bytes: int, calm: float = 1.0) -> str | None:
+    """Why a database of this size takes no more; None while it does."""
+    if not bounds.max_database_bytes or size_bytes <= bounds.max_database_bytes * calm:
+        return None
+    return (
+        f"the database has {size_bytes} bytes, over SIXSTAGE_MAX_DATABASE_BYTES={bounds.max_database_bytes}: raise it, "
+        "or keep fewer days (SIXSTAGE_RETENTION_DAYS)"
     )

@@ -55,6 +55,14 @@ def rename(request: HttpRequest, project: Project) -> None:
     projects.rename_project(project, request.POST.get("name", ""), request.POST.get("zone", ""))
 
 
+@_change("limits")
+def limit(request: HttpRequest, project: Project) -> None:
+    given = request.POST
+    projects.set_limits(
+        project, given.get("spans_per_s", ""), given.get("mib_per_day", ""), given.get("keep_payload", "") == "yes"
+    )
+
+
 @_change("new-project")
 def create(request: HttpRequest, _project: Project) -> HttpResponse:
     given = request.POST
@@ -118,8 +126,15 @@ def _show(request: HttpRequest, status: int = 200, **said: Any) -> HttpResponse:
             "members": access.project.memberships.select_related("user").order_by("user__username"),
             "roles": Role.choices,
             "zones": sorted(projects.zones()),
+            "limits": _limits(access.project),
         }
     return render(request, "settings/page.html", context, status=status)
+
+
+def _limits(project: Project) -> dict[str, int | str]:
+    """As they stand in the form."""
+    per_day = project.bytes_per_day
+    return {"spans_per_s": project.spans_per_s or "", "mib_per_day": "" if per_day is None else per_day >> 20}
 
 
 def _endpoints() -> dict[str, Any]:

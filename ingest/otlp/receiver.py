@@ -22,7 +22,7 @@ from ingest.otlp.reading import ReadingRoom
 from ingest.otlp.requests import Refusals
 from ingest.otlp.split import Remainder, TracePart, split_logs, split_traces, whole_metrics
 from ingest.otlp.trimming import Trimming
-from ingest.pressure import Bounds, Pressure
+from ingest.pressure import Bounds, Pressure, configured_bounds
 from ingest.store import Store
 from ingest.wake import Waker
 
@@ -118,13 +118,3 @@ async def open_receiver() -> AsyncIterator[Receiver]:
             for task in beside:
                 task.cancel()
             await asyncio.gather(*beside, return_exceptions=True)
-
-
-def configured_bounds() -> Bounds:
-    return Bounds(
-        disk=settings.SIXSTAGE_DISK_PATH,
-        min_free_bytes=settings.SIXSTAGE_MIN_FREE_BYTES,
-        max_database_bytes=settings.SIXSTAGE_MAX_DATABASE_BYTES,
-        backlog_traces=settings.SIXSTAGE_BACKLOG_TRACES,
-        backlog_age_s=settings.SIXSTAGE_BACKLOG_AGE_S,
-    )

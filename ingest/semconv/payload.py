@@ -77,7 +77,7 @@ _ROLES = frozenset({"system", "developer", "user", "assistant", "model", "human"
 _TYPES = frozenset({*ASKING_TYPES, *RESULT_TYPES, "message", "text", "input_text", "output_text", "reasoning",
                     "thinking", "refusal", "image", "image_url", "audio", "file", "blob", "uri", "function", "system",
                     "human", "ai", "constructor", "content"})  # fmt: skip
-_STREAM_TYPE = re.compile(r"[a-z_]+([._-][a-z_]+)*\Z")
+_STREAM_TYPE = re.compile(r"(response(\.[a-z_]+)+|(message|content_block)_(start|stop)|[a-z_.-]*(delta|chunk))\Z")
 _IDS = frozenset({"id", "call_id", "tool_call_id", "tool_use_id", "toolCallId", "toolUseId", "name", "toolName"})
 _ENDINGS = frozenset({"finish_reason", "finishReason", "stop_reason", "stopReason", "stop", "status"})
 _IDENTITY = frozenset({"session_id", "thread_id", "conversation_id", "user_id", "model", "model_name"})
@@ -255,7 +255,7 @@ def _speaks(value: dict[Any, Any]) -> bool:
 
 
 def _is_type(kind: str) -> bool:
-    return kind in _TYPES or (kind.endswith(("delta", "chunk")) and bool(_STREAM_TYPE.match(kind)))
+    return kind in _TYPES or bool(_STREAM_TYPE.match(kind[:64]))
 
 
 def _is_fact(key: str, value: Any, is_known: bool) -> bool:
@@ -264,7 +264,7 @@ def _is_fact(key: str, value: Any, is_known: bool) -> bool:
     if key == "role":
         return isinstance(value, str) and value in _ROLES
     if key == "type":
-        return isinstance(value, str) and (_is_type(value) or (is_known and value.startswith("response.")))
+        return isinstance(value, str) and _is_type(value)
     if key in _IDS:
         return is_known and _is_word(value)
     return (key in _ENDINGS or key in _IDENTITY) and _is_word(value)

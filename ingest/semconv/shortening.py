@@ -1,13 +1,16 @@
 """Values cut to a size, with a mark that says so. Pure.
 
 JSON is cut inside its longest strings, so that it stays JSON and what the adapters read of it (roles, tool calls,
-ids, finish reasons) survives. All sizes are bytes of UTF-8.
+ids, finish reasons) survives. Where it has too many strings for that, only what they read is left. All sizes are
+bytes of UTF-8.
 """
 
 from __future__ import annotations
 
 import json
 from typing import Any
+
+from ingest.semconv.payload import bones
 
 MARK_BYTES = 64  # room for one mark
 _SHORTEST = 256  # a string below this is not cut: its mark would be longer than what it saves
@@ -39,7 +42,8 @@ def shortened_text(text: str, limit_bytes: int) -> str:
         return text
     if text[:1] in ("[", "{") and limit_bytes > _SHORTEST:
         try:
-            within = _cut_within(json.loads(text), limit_bytes)
+            value = json.loads(text)
+            within = _cut_within(value, limit_bytes) or _bones(value, size, limit_bytes)
         except (ValueError, RecursionError):
             within = None
         if within is not None:
@@ -68,11 +72,23 @@ def _cut_within(value: Any, limit_bytes: int) -> Any:
     return cut
 
 
+def _bones(value: Any, size_bytes: int, limit_bytes: int) -> Any:
+    """What the adapters read of a document of many short strings, and a mark; None where even that is too much."""
+    kept = bones(value)
+    if isinstance(kept, dict):
+        kept = {"": mark(size_bytes), **kept}
+    elif isinstance(kept, list):
+        kept = [mark(size_bytes), *kept]
+    return kept if size_of(_dumped(kept)) <= limit_bytes else None
+
+
 def _cap(lengths: list[int], over: int) -> int | None:
     """The length to which all longer strings are cut, so that ``over`` bytes go and each cut one has its mark."""
+    longest = 0
     for number, length in enumerate(lengths):
         following = lengths[number + 1] if number + 1 < len(lengths) else 0
-        taken = sum(lengths[: number + 1]) - over - MARK_BYTES * (number + 1)
+        longest += length
+        taken = longest - over - MARK_BYTES * (number + 1)
         cap = taken // (number + 1)
         if cap >= max(following, _SHORTEST):
             return cap

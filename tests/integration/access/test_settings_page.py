@@ -18,6 +18,7 @@ pytestmark = pytest.mark.django_db
 
 CHANGES = [
     ("project", {"name": "Other", "zone": "Europe/Paris"}),
+    ("limits", {"spans_per_s": "500", "mib_per_day": "", "keep_payload": "yes"}),
     ("projects", {"slug": "gamma", "name": "Gamma", "zone": "UTC"}),
     ("keys", {"name": "another"}),
     ("tokens", {"name": "another"}),
@@ -142,6 +143,10 @@ def test_the_creator_of_a_project_administers_it(alpha: Side) -> None:
         ("project", {"name": "x" * 300, "zone": "UTC"}, "at most 200"),
         ("project", {"name": "Alpha", "zone": "Mars/Olympus"}, "is no time zone"),
         ("project", {"name": "Alpha", "zone": "../../etc/passwd"}, "is no time zone"),
+        ("limits", {"spans_per_s": "many"}, "is a whole number from 1"),
+        ("limits", {"spans_per_s": "0"}, "or empty for no limit"),
+        ("limits", {"spans_per_s": "10", "mib_per_day": "-3"}, "MiB a day is a whole number"),
+        ("limits", {"spans_per_s": "²"}, "is a whole number"),
         ("projects", {"slug": "alpha", "name": "Again"}, "is taken"),
         ("projects", {"slug": "two words", "name": "Two"}, "letters, digits, hyphens"),
         ("projects", {"slug": "x" * 60, "name": "Long"}, "at most 50"),
@@ -167,6 +172,22 @@ def test_on_an_open_instance_anyone_here_administers(alpha: Side, settings: Any)
     assert "Create key" in Client().get("/settings/?project=alpha").content.decode()
     assert post(alpha, Client(), "projects", slug="gamma", name="Gamma").status_code == 302
     assert Project.objects.get(slug="gamma").memberships.count() == 0
+
+
+def test_limits_are_set_shown_and_taken_away(alpha: Side) -> None:
+    client = signed_in(alpha.admin)
+    post(alpha, client, "limits", spans_per_s="500", mib_per_day="2048", keep_payload="no")
+    alpha.project.refresh_from_db()
+    known = alpha.project.spans_per_s, alpha.project.bytes_per_day, alpha.project.keep_payload
+    assert known == (500, 2048 << 20, False)
+    page = client.get("/settings/").content.decode()
+    assert 'value="500"' in page
+    assert 'value="2048"' in page
+    assert '<option value="no" selected>' in page
+    post(alpha, client, "limits", spans_per_s="", mib_per_day=" ", keep_payload="yes")
+    alpha.project.refresh_from_db()
+    known = alpha.project.spans_per_s, alpha.project.bytes_per_day, alpha.project.keep_payload
+    assert known == (None, None, True)
 
 
 def test_an_address_out_of_the_history_leads_back(alpha: Side) -> None:

@@ -41,7 +41,6 @@ class BodyTooLarge(IngestError):
     """The request is over the body limit, as sent or after decompression."""
 
     status, grpc_code, reason = 413, StatusCode.RESOURCE_EXHAUSTED, "too_large"
-    closes = True
 
 
 class TooSlow(IngestError):

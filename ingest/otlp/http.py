@@ -17,7 +17,7 @@ from ingest.otlp.errors import (
     UnsupportedType,
     WrongMethod,
 )
-from ingest.otlp.reading import ClientGone
+from ingest.otlp.reading import ClientGone, throw_away
 from ingest.otlp.receiver import Receiver
 from ingest.otlp.replies import encode, encode_error
 
@@ -47,7 +47,7 @@ async def serve_export(receiver: Receiver, scope: Scope, receive: Receive, send:
         return
     except IngestError as error:
         receiver.note_refusal(error, scope["path"])
-        await answer_error(send, error, as_json)
+        await answer_error(send, error, as_json, receive)
     except Exception:
         # The fault is ours: the client keeps its data and sends it again.
         log.exception("an export request failed")
@@ -81,19 +81,31 @@ async def _export(
     )
 
 
-async def answer_error(send: Send, error: IngestError, as_json: bool) -> None:
+async def answer_error(send: Send, error: IngestError, as_json: bool, receive: Receive | None = None) -> None:
+    """With ``receive``, what is still coming is thrown away for a moment before the connection is closed: closed at
+    once it would be reset, and the answer lost on its way."""
     extra = [(b"retry-after", b"%d" % error.retry_after_s)] if error.retry_after_s else []
     if isinstance(error, WrongMethod):
         extra.append((b"allow", b"POST"))
     if error.closes:
         extra.append((b"connection", b"close"))
-    await answer(send, error.status, encode_error(error, as_json), as_json, extra)
+    rest = receive if error.closes else None
+    await answer(send, error.status, encode_error(error, as_json), as_json, extra, rest)
 
 
 async def answer(
-    send: Send, status: int, body: bytes, as_json: bool, extra: list[tuple[bytes, bytes]] | None = None
+    send: Send,
+    status: int,
+    body: bytes,
+    as_json: bool,
+    extra: list[tuple[bytes, bytes]] | None = None,
+    rest: Receive | None = None,
 ) -> None:
     kind = JSON if as_json else PROTOBUF
     headers = [(b"content-type", kind.encode()), (b"content-length", b"%d" % len(body)), *(extra or [])]
     await send({"type": "http.response.start", "status": status, "headers": headers})
+    if rest is not None:
+        await send({"type": "http.response.body", "body": body, "more_body": True})
+        await throw_away(rest)
+        body = b""
     await send({"type": "http.response.body", "body": body})

@@ -7,6 +7,7 @@ is too slow is not waited for, and when the room is used up the body that has be
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
@@ -16,6 +17,7 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 
 PIECE_S = 30.0  # the longest wait for the next piece of a body
 GRACE_S = 30.0  # what any body may take
+LINGER_S = 3.0
 SLOWEST_BYTES_S = 64 << 10  # how fast it must come, on the whole, after that
 
 
@@ -92,7 +94,15 @@ class ReadingRoom:
         return Overloaded("too many bodies come in at once, and this one for the longest; send again", 2, closes=True)
 
 
+async def throw_away(receive: Receive) -> None:
+    """Read on for a moment without keeping anything, until the client has seen its answer and leaves."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(LINGER_S):
+            while (message := await receive())["type"] == "http.request" and message.get("more_body"):
+                pass
+
+
 def _too_large(limit_bytes: int) -> BodyTooLarge:
     return BodyTooLarge(
-        f"the body is over {limit_bytes >> 20} MiB; send smaller batches or raise SIXSTAGE_BODY_LIMIT_MIB"
+        f"the body is over {limit_bytes >> 20} MiB; send smaller batches or raise SIXSTAGE_BODY_LIMIT_MIB", closes=True
     )

@@ -15,6 +15,7 @@ from ingest.semconv.payload import bones
 MARK_BYTES = 64  # room for one mark
 _SHORTEST = 256  # a string below this is not cut: its mark would be longer than what it saves
 _MAX_DEPTH = 60
+_MOST_VALUES = 100_000  # of one document; more take too long to look through while others wait
 
 
 def mark(size_bytes: int) -> str:
@@ -55,11 +56,13 @@ def shortened_text(text: str, limit_bytes: int) -> str:
 
 def _cut_within(value: Any, limit_bytes: int) -> Any:
     """A document whose JSON fits; None where even without its long strings it would not."""
+    lengths = _lengths(value)
+    if lengths is None:
+        return None
     over = size_of(_dumped(value)) - limit_bytes
     if over <= 0:
         return value
-    lengths = sorted(_lengths(value), reverse=True)
-    cap = _cap(lengths, over)
+    cap = _cap(sorted(lengths, reverse=True), over)
     if cap is None:
         return None
     cut = _capped(value, cap)
@@ -74,6 +77,8 @@ def _cut_within(value: Any, limit_bytes: int) -> Any:
 
 def _bones(value: Any, size_bytes: int, limit_bytes: int) -> Any:
     """What the adapters read of a document of many short strings, and a mark; None where even that is too much."""
+    if _lengths(value) is None:
+        return None
     kept = bones(value)
     if isinstance(kept, dict):
         kept = {"": mark(size_bytes), **kept}
@@ -97,10 +102,14 @@ def _cap(lengths: list[int], over: int) -> int | None:
     return _SHORTEST if lengths and lengths[0] > _SHORTEST else None
 
 
-def _lengths(value: Any) -> list[int]:
+def _lengths(value: Any) -> list[int] | None:
+    """The sizes of all strings in a document; None where it has too many values to be looked through."""
     found: list[int] = []
-    waiting = [value]
+    waiting, seen = [value], 0
     while waiting:
+        seen += 1
+        if seen > _MOST_VALUES:
+            return None
         one = waiting.pop()
         if isinstance(one, str | bytes):
             found.append(len(one) if isinstance(one, bytes) else size_of(one))

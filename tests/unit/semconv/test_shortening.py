@@ -55,13 +55,13 @@ def test_quotes_and_newlines_count_as_what_they_take() -> None:
 
 
 def test_of_a_document_of_countless_short_words_what_is_read_stays() -> None:
-    text = json.dumps({"n": list(range(100_000)), "messages": [{"role": "tool", "content": "x"}]})
+    text = json.dumps({"n": list(range(20_000)), "messages": [{"role": "tool", "content": "x"}]})
     cut = shortened_text(text, 5000)
     assert json.loads(cut)[""] == mark(len(text))
     assert ends_in_tool_results(cut) is True
 
 
-@pytest.mark.parametrize("text", [json.dumps(dict.fromkeys(map(str, range(9999)), {})), "[" * 100_000, "{" * 100_000])
+@pytest.mark.parametrize("text", [json.dumps({str(n): {} for n in range(9999)}), "[" * 100_000, "{" * 100_000])
 def test_what_has_no_long_words_is_cut_as_text(text: str) -> None:
     cut = shortened_text(text, 5000)
     assert size_of(cut) <= 5000

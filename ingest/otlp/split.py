@@ -48,6 +48,7 @@ def digest(content: bytes) -> int:
 def split_traces(request: Any, refusals: Refusals, trimming: Trimming = NOTHING_TRIMMED) -> list[TracePart]:
     """One part for each trace of the request. Spans without proper ids are refused one by one."""
     grouped = _Grouping(Signal.TRACES, trimming)
+    limit_bytes = grouped.limit_bytes
     for resource_spans in request.resource_spans:
         for scope_spans in resource_spans.scope_spans:
             here = grouped.place(resource_spans, scope_spans)
@@ -58,7 +59,8 @@ def split_traces(request: Any, refusals: Refusals, trimming: Trimming = NOTHING_
                 elif len(span_id) != SPAN_ID_BYTES or span_id == ZERO_SPAN:
                     refusals.refuse(_bad_id("span_id", span_id, SPAN_ID_BYTES))
                 else:
-                    here.add(trace_id, grouped.item(span))
+                    content = span.SerializeToString()
+                    here.add(trace_id, content if len(content) <= limit_bytes else trimming.cut_item(span))
     return grouped.finish()
 
 

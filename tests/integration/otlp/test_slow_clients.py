@@ -44,8 +44,10 @@ async def with_a_long_answer(scope: Any, receive: Any, send: Any) -> None:
 async def port(receiver: Receiver) -> AsyncIterator[int]:
     """Where the web process's application listens, with the protocol that it is started with."""
     port = int(free_ports()["SIXSTAGE_OTLP_HTTP_PORT"])
-    config = uvicorn.Config(with_a_long_answer, "127.0.0.1", port, http=PatientProtocol, lifespan="off", log_level="error",
-                            backlog=4096, timeout_graceful_shutdown=1)  # fmt: skip
+    config = uvicorn.Config(
+        with_a_long_answer, "127.0.0.1", port, http=PatientProtocol, lifespan="off", log_level="error",
+        backlog=4096, timeout_graceful_shutdown=1,
+    )  # fmt: skip
     server = uvicorn.Server(config)
     server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
     serving = asyncio.create_task(server._serve())

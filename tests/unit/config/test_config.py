@@ -57,6 +57,8 @@ def test_production_names_what_is_missing(name: str) -> None:
         ("PORT", "eighty", "from 1 to 65535"),
         ("PORT", "70000", "from 1 to 65535"),
         ("TRACE_IDLE_S", "0", "from 1 to"),
+        ("MAX_ATTRIBUTE_BYTES", "10", "from 1024 to"),
+        ("MIN_FREE_BYTES", "1GiB", "a whole number"),
         ("BEHIND_PROXY", "maybe", "true or false"),
     ],
 )
@@ -65,6 +67,12 @@ def test_a_value_that_cannot_be_read_fails_by_name(
 ) -> None:
     with pytest.raises(ImproperlyConfigured, match=rf"SIXSTAGE_{name}='{value}'.*{expected}"):
         read_config(embedded(tmp_path, **{f"SIXSTAGE_{name}": value}))
+
+
+def test_only_the_disk_of_an_embedded_database_is_watched(tmp_path: Path) -> None:
+    assert read_config(embedded(tmp_path)).disk_path == tmp_path
+    assert read_config(embedded(tmp_path, SIXSTAGE_DATABASE_URL="postgresql://db/sixstage")).disk_path is None
+    assert read_config(PRODUCTION).disk_path is None
 
 
 def test_secrets_are_made_once_and_kept(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 import pytest
@@ -27,8 +28,9 @@ WORDS = ("lorem", "what do the docs say", "You are a helpful agent", "weather lo
 
 
 @pytest.mark.parametrize("capture", CAPTURES, ids=lambda capture: capture.name)
-def test_the_runs_are_the_same_without_the_texts(capture: Capture) -> None:
+def test_the_runs_are_the_same_without_texts_and_with_cut_ones(capture: Capture) -> None:
     assert runs(capture, WITHOUT) == runs(capture, WHOLE)
+    assert runs(capture, SHORT) == runs(capture, WHOLE)
 
 
 @pytest.mark.parametrize("capture", CAPTURES, ids=lambda capture: capture.name)
@@ -37,11 +39,7 @@ def test_none_of_the_texts_is_left(capture: Capture) -> None:
         assert [word for word in WORDS if word.encode() in content] == []
 
 
-@pytest.mark.parametrize("capture", CAPTURES, ids=lambda capture: capture.name)
-def test_the_runs_are_the_same_where_every_long_value_is_cut(capture: Capture) -> None:
-    assert runs(capture, SHORT) == runs(capture, WHOLE)
-
-
+@lru_cache(maxsize=4)
 def runs(capture: Capture, trimming: Trimming) -> list[Any]:
     bodies: dict[bytes, list[tuple[int, bytes]]] = defaultdict(list)
     for signal, part in _parts(capture, trimming):

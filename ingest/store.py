@@ -17,7 +17,7 @@ import psycopg
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from ingest.compression import Compressors
-from ingest.otlp.errors import BadData, NoRoom, Overloaded, StoreUnavailable
+from ingest.otlp.errors import BadData, IngestError, NoRoom, Overloaded, StoreUnavailable
 from ingest.otlp.split import Remainder, TracePart, digest
 from ingest.pressure import DrainRate
 
@@ -217,10 +217,11 @@ def _columns(batches: list[Batch]) -> dict[str, object]:
     }
 
 
-def _settle(batches: list[Batch], error: Exception | None) -> None:
+def _settle(batches: list[Batch], error: IngestError | None) -> None:
     for batch in batches:
         if not batch.stored.done():
             if error is None:
                 batch.stored.set_result(None)
             else:
-                batch.stored.set_exception(error)
+                # One for each, so that each client is given a time of its own to come back.
+                batch.stored.set_exception(type(error)(str(error)))

@@ -70,7 +70,7 @@ class PatientProtocol(HttpToolsProtocol):
     def pause_writing(self) -> None:
         super().pause_writing()
         if self._reading_due is None:
-            self._reading_due = self.loop.call_later(UNREAD_S, self._give_up)
+            self._reading_due = self.loop.call_later(UNREAD_S, self._give_up, True)
 
     def resume_writing(self) -> None:
         super().resume_writing()
@@ -82,12 +82,13 @@ class PatientProtocol(HttpToolsProtocol):
         self._forget_reading()
         super().connection_lost(exc)
 
-    def _give_up(self) -> None:
+    def _give_up(self, unread: bool = False) -> None:
+        """Close, or where an answer is not read, and closing would wait for that, drop it."""
         self._idle.pop(self, None)
         self._forget_headers()
         self._forget_reading()
         if self.transport is not None:
-            self.transport.abort()
+            self.transport.abort() if unread else self.transport.close()
 
     def _forget_headers(self) -> None:
         if self._headers_due is not None:

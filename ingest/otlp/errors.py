@@ -22,8 +22,8 @@ class IngestError(Exception):
 
     def __init__(self, message: str, retry_after_s: float | None = None, *, closes: bool = False) -> None:
         super().__init__(message)
-        if retry_after_s is not None:
-            self.retry_after_s = jittered(retry_after_s)
+        after_s = self.retry_after_s if retry_after_s is None else retry_after_s
+        self.retry_after_s = None if after_s is None else jittered(after_s)
         if closes:
             self.closes = True
 

@@ -123,7 +123,8 @@ async def test_under_pressure_it_says_when_to_come_back(channel: aio.Channel, re
         code, message, delay = await refused(TraceServiceStub(channel).Export(traces(span())))
     finally:
         receiver.store.pending_bytes = 0
-    assert (code, delay) == (StatusCode.UNAVAILABLE, 1)
+    assert code == StatusCode.UNAVAILABLE
+    assert delay in (1, 2)
     assert "send again" in message
     await TraceServiceStub(channel).Export(traces(span()))
 
@@ -136,7 +137,8 @@ async def test_with_the_database_away_it_says_when_to_come_back(
 
     monkeypatch.setattr(receiver.store, "keep", away)
     code, _, delay = await refused(TraceServiceStub(channel).Export(traces(span())))
-    assert (code, delay) == (StatusCode.UNAVAILABLE, 2)
+    assert code == StatusCode.UNAVAILABLE
+    assert delay in (2, 3)
 
 
 async def test_too_many_at_once_are_told_to_come_back(
@@ -154,7 +156,8 @@ async def test_too_many_at_once_are_told_to_come_back(
     first = asyncio.ensure_future(export(traces(span())))
     await entered.wait()
     code, _, delay = await refused(export(traces(span())))
-    assert (code, delay) == (StatusCode.UNAVAILABLE, 1)
+    assert code == StatusCode.UNAVAILABLE
+    assert delay in (1, 2)
     leave.set()
     await first
 

@@ -1,8 +1,8 @@
-"""OTLP's trace messages with attributes, status, resource and scope left as bytes.
+"""OTLP's trace messages with parts of them left as bytes.
 
-On the wire a message and a byte string look the same, so that the same chunk can be read either way. Reading each
-attribute as a message of messages costs three Python objects; most of them are the same bytes span after span and
-can be looked up whole (``ingest/attributes.py``).
+On the wire a message and a byte string look the same, so that the same request can be read either way. The receiver
+takes spans over as they are; the worker leaves what most spans repeat (attributes, status, resource, scope) as bytes,
+which can be looked up whole: reading an attribute as a message costs three Python objects.
 """
 
 from __future__ import annotations
@@ -14,10 +14,9 @@ from opentelemetry.proto.common.v1 import common_pb2
 from opentelemetry.proto.resource.v1 import resource_pb2
 from opentelemetry.proto.trace.v1 import trace_pb2
 
-_COMMON = ".opentelemetry.proto.common.v1"
 _AS_BYTES = (
-    f"{_COMMON}.KeyValue",
-    f"{_COMMON}.InstrumentationScope",
+    ".opentelemetry.proto.common.v1.KeyValue",
+    ".opentelemetry.proto.common.v1.InstrumentationScope",
     ".opentelemetry.proto.resource.v1.Resource",
     ".opentelemetry.proto.trace.v1.Status",
 )
@@ -44,4 +43,27 @@ def _leave_as_bytes(message: descriptor_pb2.DescriptorProto) -> None:
             field.ClearField("type_name")
 
 
-TracesData = _traces_data()
+def _slices() -> Any:
+    """A class for TracesData and LogsData alike, whose fields have the same numbers; items are bytes."""
+    field = descriptor_pb2.FieldDescriptorProto
+    file = descriptor_pb2.FileDescriptorProto(name="slices.proto", package="sixstage", syntax="proto3")
+    for name, fields in (
+        ("ScopeSlice", (("scope", field.TYPE_BYTES, False), ("items", field.TYPE_BYTES, True))),
+        ("Slice", (("resource", field.TYPE_BYTES, False), ("scopes", "ScopeSlice", True),
+                   ("schema_url", field.TYPE_STRING, False))),
+        ("Slices", (("resources", "Slice", True),)),
+    ):  # fmt: skip
+        message = file.message_type.add(name=name)
+        for number, (field_name, kind, repeated) in enumerate(fields, 1):
+            made = message.field.add(name=field_name, number=number)
+            made.label = field.LABEL_REPEATED if repeated else field.LABEL_OPTIONAL
+            if isinstance(kind, str):
+                made.type, made.type_name = field.TYPE_MESSAGE, f".sixstage.{kind}"
+            else:
+                made.type = kind
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    return message_factory.GetMessageClass(pool.FindMessageTypeByName("sixstage.Slices"))
+
+
+TracesData, Slices = _traces_data(), _slices()

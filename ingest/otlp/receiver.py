@@ -80,7 +80,8 @@ class Receiver:
         trimming = Trimming(settings.SIXSTAGE_MAX_ATTRIBUTE_BYTES, rules.keep_payload)
         trimming.strip(request)
         if signal == Signal.TRACES:
-            return split_traces(request, refusals, trimming), None
+            as_sent = not as_json and not refusals.rebuilt and rules.keep_payload
+            return split_traces(request, refusals, trimming, data if as_sent else None), None
         if signal == Signal.LOGS:
             return split_logs(request, trimming)
         return [], whole_metrics(request)

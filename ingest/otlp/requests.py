@@ -32,6 +32,7 @@ class Refusals:
     """Items left out of a batch, by reason, and remarks about a batch that was kept whole."""
 
     reasons: Counter[str] = field(default_factory=Counter)
+    rebuilt: bool = False  # whether the message had to be taken apart
     remarks: list[str] = field(default_factory=list)
 
     def refuse(self, reason: str, count: int = 1) -> None:
@@ -56,6 +57,7 @@ def parse_protobuf(signal: Signal, data: bytes, refusals: Refusals) -> Message:
     try:
         request.ParseFromString(data)
     except DecodeError:
+        refusals.rebuilt = True
         request = _salvage(signal, data, refusals)
     return request
 

@@ -5,17 +5,15 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from google.protobuf.message import Message
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 
-from ingest import wire
 from ingest.models.telemetry import Signal
 from ingest.otlp.requests import Refusals
 from ingest.otlp.trimming import NOTHING_TRIMMED, Trimming
+from ingest.otlp_raw import Slices
 
 TRACE_ID_BYTES, SPAN_ID_BYTES = 16, 8
 ZERO_TRACE, ZERO_SPAN = bytes(TRACE_ID_BYTES), bytes(SPAN_ID_BYTES)
@@ -45,21 +43,27 @@ def digest(content: bytes) -> int:
     return int.from_bytes(hashlib.blake2b(content, digest_size=8).digest(), "big", signed=True)
 
 
-def split_traces(request: Any, refusals: Refusals, trimming: Trimming = NOTHING_TRIMMED) -> list[TracePart]:
-    """One part for each trace of the request. Spans without proper ids are refused one by one."""
+def split_traces(
+    request: Any, refusals: Refusals, trimming: Trimming = NOTHING_TRIMMED, sent: bytes | None = None
+) -> list[TracePart]:
+    """One part for each trace of the request. Spans without proper ids are refused one by one.
+
+    ``sent`` are the bytes that the request was read from, if it still says what they do: then its spans are taken
+    over as they came, and not written anew.
+    """
     grouped = _Grouping(Signal.TRACES, trimming)
     limit_bytes = grouped.limit_bytes
-    for resource_spans in request.resource_spans:
-        for scope_spans in resource_spans.scope_spans:
-            here = grouped.place(resource_spans, scope_spans)
-            for span in scope_spans.spans:
+    slices = Slices.FromString(request.SerializeToString() if sent is None else sent)
+    for resource_spans, resource_slice in zip(request.resource_spans, slices.resources, strict=True):
+        for scope_spans, scope_slice in zip(resource_spans.scope_spans, resource_slice.scopes, strict=True):
+            here = grouped.place(resource_spans, resource_slice, scope_spans, scope_slice)
+            for span, content in zip(scope_spans.spans, scope_slice.items, strict=True):
                 trace_id, span_id = span.trace_id, span.span_id
                 if len(trace_id) != TRACE_ID_BYTES or trace_id == ZERO_TRACE:
                     refusals.refuse(_bad_id("trace_id", trace_id, TRACE_ID_BYTES))
                 elif len(span_id) != SPAN_ID_BYTES or span_id == ZERO_SPAN:
                     refusals.refuse(_bad_id("span_id", span_id, SPAN_ID_BYTES))
                 else:
-                    content = span.SerializeToString()
                     here.add(trace_id, content if len(content) <= limit_bytes else trimming.cut_item(span))
     return grouped.finish()
 
@@ -67,17 +71,20 @@ def split_traces(request: Any, refusals: Refusals, trimming: Trimming = NOTHING_
 def split_logs(request: Any, trimming: Trimming = NOTHING_TRIMMED) -> tuple[list[TracePart], Remainder | None]:
     """Log records by trace, and those without a trace together."""
     grouped = _Grouping(Signal.LOGS, trimming)
+    limit_bytes = grouped.limit_bytes
     loose = ExportLogsServiceRequest()
     loose_items = 0
-    for resource_logs in request.resource_logs:
-        for scope_logs in resource_logs.scope_logs:
-            here = grouped.place(resource_logs, scope_logs)
+    slices = Slices.FromString(request.SerializeToString())
+    for resource_logs, resource_slice in zip(request.resource_logs, slices.resources, strict=True):
+        for scope_logs, scope_slice in zip(resource_logs.scope_logs, resource_slice.scopes, strict=True):
+            here = grouped.place(resource_logs, resource_slice, scope_logs, scope_slice)
             unplaced = []
-            for record in scope_logs.log_records:
+            for record, content in zip(scope_logs.log_records, scope_slice.items, strict=True):
+                if len(content) > limit_bytes:
+                    content = trimming.cut_item(record)
                 if len(record.trace_id) == TRACE_ID_BYTES and record.trace_id != ZERO_TRACE:
-                    here.add(record.trace_id, grouped.item(record))
+                    here.add(record.trace_id, content)
                 else:
-                    grouped.item(record)
                     unplaced.append(record)
             if unplaced:
                 kept = loose.resource_logs.add(resource=resource_logs.resource, schema_url=resource_logs.schema_url)
@@ -92,53 +99,54 @@ def whole_metrics(request: Any) -> Remainder | None:
     return Remainder(Signal.METRICS, items, request.SerializeToString()) if items else None
 
 
+_Key = tuple[bytes, str, bytes]  # resource, the address of its schema, scope
+
+
 class _Grouping:
-    """Collects serialised items by trace, resource and scope, and lays them into messages at the end."""
+    """Collects items by trace, resource and scope, and lays them into messages at the end."""
 
     def __init__(self, signal: Signal, trimming: Trimming) -> None:
         self.signal, self.trimming = signal, trimming
         self.limit_bytes = trimming.limit_bytes or sys.maxsize
-        self.parts: dict[bytes, dict[tuple[bytes, bytes], list[bytes]]] = {}
+        self.parts: dict[bytes, dict[_Key, list[bytes]]] = {}
 
-    def item(self, item: Any) -> bytes:
-        """A span or log record, serialised; what is larger than the limit is looked through and cut."""
-        content: bytes = item.SerializeToString()
-        return content if len(content) <= self.limit_bytes else self.trimming.cut_item(item)
-
-    def _shared(self, message: Any) -> bytes:
-        content: bytes = message.SerializeToString()
-        return content if len(content) <= self.limit_bytes else self.trimming.cut_resource(message)
-
-    def place(self, resource_part: Message, scope_part: Message) -> _Place:
+    def place(self, resource_part: Any, resource_slice: Any, scope_part: Any, scope_slice: Any) -> _Place:
         """Where items of this resource and scope go."""
-        resource = wire.field(1, self._shared(resource_part.resource))  # type: ignore[attr-defined]
-        if resource_part.schema_url:  # type: ignore[attr-defined]
-            resource += wire.field(3, resource_part.schema_url.encode())  # type: ignore[attr-defined]
-        scope = wire.field(1, self._shared(scope_part.scope))  # type: ignore[attr-defined]
-        return _Place(self.parts, (resource, scope))
+        resource, scope = resource_slice.resource, scope_slice.scope
+        if len(resource) > self.limit_bytes:
+            resource = self.trimming.cut_resource(resource_part.resource)
+        if len(scope) > self.limit_bytes:
+            scope = self.trimming.cut_resource(scope_part.scope)
+        return _Place(self.parts, (resource, resource_part.schema_url, scope))
 
     def finish(self) -> list[TracePart]:
         return [
-            TracePart(self.signal, trace_id, sum(map(len, places.values())), b"".join(_messages(places)))
+            TracePart(self.signal, trace_id, sum(map(len, places.values())), _laid(places))
             for trace_id, places in self.parts.items()
         ]
 
 
 class _Place:
-    __slots__ = ("key", "parts")
+    __slots__ = ("here", "key", "parts")
 
-    def __init__(self, parts: dict[bytes, dict[tuple[bytes, bytes], list[bytes]]], key: tuple[bytes, bytes]) -> None:
+    def __init__(self, parts: dict[bytes, dict[_Key, list[bytes]]], key: _Key) -> None:
         self.parts, self.key = parts, key
+        self.here: dict[bytes, list[bytes]] = {}
 
     def add(self, trace_id: bytes, item: bytes) -> None:
-        self.parts.setdefault(trace_id, {}).setdefault(self.key, []).append(item)
+        items = self.here.get(trace_id)
+        if items is None:
+            items = self.here[trace_id] = self.parts.setdefault(trace_id, {}).setdefault(self.key, [])
+        items.append(item)
 
 
-def _messages(places: dict[tuple[bytes, bytes], list[bytes]]) -> Iterator[bytes]:
+def _laid(places: dict[_Key, list[bytes]]) -> bytes:
     """A resource message for each place: resource, then its scope with the items."""
-    for (resource, scope), items in places.items():
-        scoped = scope + b"".join([wire.field(2, item) for item in items])
-        yield wire.field(1, resource + wire.field(2, scoped))
+    slices = Slices()
+    for (resource, schema_url, scope), items in places.items():
+        slices.resources.add(resource=resource, schema_url=schema_url).scopes.add(scope=scope, items=items)
+    content: bytes = slices.SerializeToString()
+    return content
 
 
 def _bad_id(name: str, value: bytes, size: int) -> str:

@@ -10,6 +10,7 @@ from ingest.stages.assemble import engine_name
 from ingest.stages.calls import find_calls
 from ingest.stages.claims import build_claims
 from ingest.stages.drafts import CallDraft, Scope
+from ingest.stages.engine_facts import take_engine_facts
 from ingest.stages.estimate import Bases, BasisKey
 from ingest.stages.identity import service_of
 from ingest.stages.model import Decomposition, Run
@@ -63,6 +64,8 @@ def _run(root: RunRoot, foreign: dict[str, list[Node]], bases: Bases) -> Run:
     for call in calls:
         if not call.engines:
             call.engines = foreign.get(call.told.response_id or "", [])
+        if call.engines:
+            take_engine_facts(call)
         split_call(call)
     scopes = build_scopes(order, calls, tools, holding)
     settle_rounds(scopes)

@@ -1,4 +1,4 @@
-"""What a call's engine spans tell beside times: tokens, finish reason, model. They fill what the client's leave open."""
+"""What a call's engine spans tell beside times: tokens, finish reason, model. They fill what the client leaves open."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ingest.semconv import read_facts
 from ingest.spans import Span
+from ingest.stages.aborted import warn_aborted
 from ingest.stages.assemble import engine_name
 from ingest.stages.calls import find_calls
 from ingest.stages.claims import build_claims
@@ -69,6 +70,7 @@ def _run(root: RunRoot, foreign: dict[str, list[Node]], bases: Bases) -> Run:
         split_call(call)
     scopes = build_scopes(order, calls, tools, holding)
     settle_rounds(scopes)
+    warn_aborted(calls)
     if bases:
         _estimate(calls, service_of(root.node), bases)
     # 3. Who owns each nanosecond.

@@ -46,7 +46,8 @@ def decompose(spans: Sequence[Span], engine_spans: Sequence[Span] = (), bases: B
 
 def _by_response(spans: Sequence[Span]) -> dict[str, list[Node]]:
     found: dict[str, list[Node]] = {}
-    for span in sorted(spans, key=lambda span: span.span_id):
+    latest = {(span.span_id, span.trace_id): span for span in spans}
+    for _, span in sorted(latest.items()):
         node = Node(span, read_facts(span))
         if node.facts.engine is not None and node.facts.response_id is not None:
             found.setdefault(node.facts.response_id, []).append(node)

@@ -14,6 +14,7 @@ from ingest.otlp.split import split_logs, split_traces
 from ingest.semconv import Kind, read_facts
 from ingest.spans import Span
 from ingest.stages import Decomposition, decompose
+from ingest.stages.estimate import Bases
 from tests.captures import Capture
 
 SIGNALS = {"traces": Signal.TRACES, "logs": Signal.LOGS}
@@ -34,7 +35,7 @@ def traces_of(capture: Capture) -> dict[str, tuple[Span, ...]]:
     return {trace_id: tuple(spans_with_events(bodies)) for trace_id, bodies in sorted(folded.items())}
 
 
-def decompositions_of(capture: Capture) -> dict[str, Decomposition]:
+def decompositions_of(capture: Capture, bases: Bases | None = None) -> dict[str, Decomposition]:
     """Each trace's runs, engines' spans that came without trace context having joined the calls they served."""
     traces = traces_of(capture)
     lone = {trace_id: spans for trace_id, spans in traces.items() if is_engines_own(spans)}
@@ -42,7 +43,7 @@ def decompositions_of(capture: Capture) -> dict[str, Decomposition]:
     found = {}
     for trace_id, spans in traces.items():
         if trace_id not in lone:
-            found[trace_id] = decompose(spans, offered)
+            found[trace_id] = decompose(spans, offered, bases)
     told = {c.response_id for one in found.values() for run in one.runs for c in run.calls if c.response_id}
     for trace_id, spans in lone.items():
         if not any(read_facts(span).response_id in told for span in spans):

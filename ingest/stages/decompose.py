@@ -24,7 +24,8 @@ from ingest.stages.sweep import sweep
 from ingest.stages.tools import asked_names, find_tools, promote
 from ingest.stages.tree import Node, build_tree, walk
 
-# Raised with every change by which the same spans give other figures: `manage.py recompute --outdated` finds the rest.
+# Raised once for each release by which the same spans give other figures: `manage.py recompute --outdated` finds the
+# rest. A test sees to it (tests/tools/algorithm.py).
 ALGORITHM = 1
 
 

@@ -36,8 +36,7 @@ import django
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
 django.setup()
 
-from ingest import semconv, stages  # noqa: E402
-from ingest.semconv import read  # noqa: E402
+from ingest import semconv, shapes, stages  # noqa: E402
 from ingest.spans import Event, Span  # noqa: E402
 from ingest.stages import Run, decompose  # noqa: E402
 from tests.captured_traces import traces_of  # noqa: E402
@@ -169,7 +168,7 @@ def _noting(span: Span, found: set[Rule], words: frozenset[str]) -> Span:
 
 def with_lines_noted(found: set[Rule], act: Callable[[], Any]) -> None:
     """Note which lines of the model are executed. What it remembers from before would hide some."""
-    read._shapes.clear()
+    shapes._shapes.clear()
 
     def trace(frame: FrameType, event: str, _: Any) -> Any:
         code = frame.f_code.co_filename

@@ -66,7 +66,7 @@ EVERYTHING, CALLS, ROUNDS = tuple(KINDS), ("call",), ("tool", "asking call")
     ("shape", "kinds", "times", "size"),
     [
         ("flat", ("plain",), "in line", 100_000),
-        ("wide", EVERYTHING, "nested", 100_000),
+        ("wide", EVERYTHING, "nested", 50_000),
         ("wide", CALLS, "at once", 50_000),
         ("wide", ROUNDS, "in line", 50_000),
         ("orphans", EVERYTHING, "nested", 10_000),

@@ -1,7 +1,7 @@
 """From dirty traces to runs. A worker claims traces by lease, reads their chunks, decomposes them with the
 pure kernel and writes the runs; in the same transaction it clears exactly the marks it has read.
 
-A worker that dies gives its claims back by doing nothing: the lease ends and the next one takes them.
+A worker that dies gives its claims back by doing nothing: the lease ends and the next one takes them, one by one.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ import datetime as dt
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from django.db import connection, transaction
 
@@ -34,18 +35,28 @@ SETTLE_NS = 3 * 10**9
 MAX_TRIES = 5
 BACK_OFF_NS = 10 * 10**9
 
-# A claim counts as a try, so that a trace which kills its worker is set aside too.
+# A trace that was tried before is claimed alone. So a worker's death sets none aside but the one that was alone with
+# its worker, again and again; those that were in a batch with it are done one by one. The eldest decides which it is.
 CLAIM = """
-    UPDATE ingest_dirty_trace AS dirty SET claimed_until_unix_ns = %(until_ns)s, tries = dirty.tries + 1
-    FROM (
-        SELECT trace_id, project_id FROM ingest_dirty_trace
+    WITH due AS MATERIALIZED (
+        SELECT trace_id, project_id, due_unix_ns, tries FROM ingest_dirty_trace
         WHERE due_unix_ns <= %(now_ns)s AND claimed_until_unix_ns < %(now_ns)s AND tries < %(max_tries)s
         ORDER BY due_unix_ns LIMIT %(limit)s FOR UPDATE SKIP LOCKED
-    ) AS free
-    WHERE dirty.trace_id = free.trace_id AND dirty.project_id = free.project_id
+    ), eldest AS (
+        SELECT * FROM due ORDER BY due_unix_ns, trace_id, project_id LIMIT 1
+    ), free AS (
+        SELECT due.trace_id, due.project_id FROM due, eldest
+        WHERE (due.tries = 0 AND eldest.tries = 0)
+           OR (due.trace_id = eldest.trace_id AND due.project_id = eldest.project_id)
+    )
+    UPDATE ingest_dirty_trace AS dirty
+    SET claimed_until_unix_ns = %(until_ns)s, tries = dirty.tries + 1,
+        error = CASE WHEN dirty.tries > 0 AND dirty.error = '' THEN %(died)s ELSE dirty.error END
+    FROM free WHERE dirty.trace_id = free.trace_id AND dirty.project_id = free.project_id
     RETURNING dirty.trace_id, dirty.project_id, dirty.day, dirty.generation, dirty.received_unix_ns,
               dirty.claimed_until_unix_ns, dirty.tries
 """
+DIED = "a pass with this trace ended without a result: its worker was killed, or ran out of memory or time"
 # Locks the marks until commit. One that has risen, or was claimed anew after our lease ended, is not ours to clear.
 HOLD = """
     SELECT dirty.trace_id, dirty.project_id
@@ -73,12 +84,12 @@ REPLACE = """
         DELETE FROM ingest_dirty_trace AS dirty USING mine
         WHERE (dirty.trace_id, dirty.project_id, dirty.generation) = (mine.trace_id, mine.project_id, mine.generation)
     )
-    UPDATE ingest_dirty_trace AS dirty SET claimed_until_unix_ns = 0, tries = 0 FROM mine
+    UPDATE ingest_dirty_trace AS dirty SET claimed_until_unix_ns = 0, tries = 0, error = '' FROM mine
     WHERE dirty.trace_id = mine.trace_id AND dirty.project_id = mine.project_id
       AND dirty.generation <> mine.generation AND dirty.claimed_until_unix_ns = mine.lease
 """
 RELEASE = """
-    UPDATE ingest_dirty_trace AS dirty SET claimed_until_unix_ns = 0, tries = 0
+    UPDATE ingest_dirty_trace AS dirty SET claimed_until_unix_ns = 0, tries = 0, error = ''
     FROM unnest(%(trace_ids)s::bytea[], %(project_ids)s::int[], %(leases)s::bigint[])
         AS mine (trace_id, project_id, lease)
     WHERE dirty.trace_id = mine.trace_id AND dirty.project_id = mine.project_id
@@ -106,6 +117,11 @@ class Claim:
     def key(self) -> tuple[bytes, int]:
         return self.trace_id, self.project_id
 
+    @property
+    def is_alone(self) -> bool:
+        """Whether the trace was tried before: then nothing else is claimed with it."""
+        return self.tries > 1
+
 
 @dataclass(slots=True, kw_only=True)
 class Found:
@@ -129,10 +145,11 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Decomposed:
-    """What a pass has done: how many traces were claimed, and the runs written, by project."""
+    """What a pass has done: how many traces were claimed, the runs written, by project, and whether more may be due."""
 
     traces: int
     runs: dict[int, list[Run]]
+    more: bool = False
 
 
 def decompose_dirty(now_ns: int, idle_ns: int, limit: int = CLAIM_TRACES) -> Decomposed:
@@ -144,6 +161,17 @@ def decompose_dirty(now_ns: int, idle_ns: int, limit: int = CLAIM_TRACES) -> Dec
     claims = _claim(now_ns, limit)
     if not claims:
         return Decomposed(0, {})
+    found = _decompose_each(claims, now_ns)
+    found = _together_or_each(_join_engines, found, now_ns)
+    found = _together_or_each(_estimate, found, now_ns)
+    found = _together_or_each(partial(_write, now_ns=now_ns, idle_ns=idle_ns), found, now_ns)
+    runs: dict[int, list[Run]] = defaultdict(list)
+    for one in found:
+        runs[one.claim.project_id].extend(one.runs)
+    return Decomposed(len(claims), dict(runs), more=len(claims) == limit or claims[0].is_alone)
+
+
+def _decompose_each(claims: Sequence[Claim], now_ns: int) -> list[Found]:
     bodies = _read_bodies(claims)
     found: list[Found] = []
     until_s = time.monotonic() + PASS_S
@@ -155,23 +183,26 @@ def decompose_dirty(now_ns: int, idle_ns: int, limit: int = CLAIM_TRACES) -> Dec
             spans = spans_with_events(bodies[claim.key])
             found.append(_found(claim, spans, decompose(spans)))
         except Exception as error:
-            log.exception("trace %s could not be decomposed", claim.trace_id.hex())
             _set_aside(claim, error, now_ns)
-    _join_engines(found)
-    _estimate(found)
+    return found
+
+
+def _together_or_each(
+    step: Callable[[Sequence[Found]], list[Found]], found: Sequence[Found], now_ns: int
+) -> list[Found]:
+    """Those with which a step is done: for all together, or where that fails in the slow way, so that one trace's
+    oddity does not hold up the others. A step does all or nothing."""
     try:
-        written = _write(found, now_ns, idle_ns)
-    except Exception as error:
-        if len(found) == 1:
-            log.exception("the runs of trace %s could not be written", found[0].claim.trace_id.hex())
-            _set_aside(found[0].claim, error, now_ns)
-            written = []
-        else:
-            written = _write_one_by_one(found, now_ns, idle_ns)
-    runs: dict[int, list[Run]] = defaultdict(list)
-    for one in written:
-        runs[one.claim.project_id].extend(one.runs)
-    return Decomposed(len(claims), dict(runs))
+        return step(found)
+    except Exception:
+        log.warning("a pass of %d traces goes on one by one", len(found), exc_info=True)
+    done: list[Found] = []
+    for one in found:
+        try:
+            done += step([one])
+        except Exception as error:
+            _set_aside(one.claim, error, now_ns)
+    return done
 
 
 def _found(claim: Claim, spans: list[Span], decomposition: Decomposition) -> Found:
@@ -186,29 +217,35 @@ def _found(claim: Claim, spans: list[Span], decomposition: Decomposition) -> Fou
     return Found(claim=claim, spans=spans, decomposition=decomposition, offers=offers)
 
 
-def _join_engines(found: Sequence[Found]) -> None:
+def _join_engines(found: Sequence[Found]) -> list[Found]:
     """Decompose again, with their engines' spans from other traces, those whose calls are offered some."""
+    open_here = [joining.open_calls(one.decomposition) for one in found]
     wanted: dict[int, set[str]] = defaultdict(set)
+    for one, response_ids in zip(found, open_here, strict=True):
+        wanted[one.claim.project_id] |= response_ids
+    engine_spans = joining.read_offered(joining.find_offers(wanted))
     for one in found:
-        wanted[one.claim.project_id] |= joining.open_calls(one.decomposition)
-    here = [(offer, one) for one in found for offer in one.offers.values()]
-    stored = joining.find_offers(wanted)
-    engine_spans = joining.read_offered(stored) if stored else {}
-    for offer, one in here:
-        span_id = offer.span_id.hex()
-        engine_spans[offer.project_id, offer.response_id] = [s for s in one.spans if s.span_id == span_id]
-    offers = {(o.project_id, o.response_id): o for o in [*stored, *(offer for offer, _ in here)]}
-    for one in found:
-        keys = [(one.claim.project_id, response_id) for response_id in joining.open_calls(one.decomposition)]
-        keys = [key for key in keys if key in offers and offers[key].trace_id != one.claim.trace_id]
-        if keys:
-            one.engine_spans = [span for key in keys for span in engine_spans.get(key, ())]
-            one.decomposition = decompose(one.spans, one.engine_spans)
-            open_still = joining.open_calls(one.decomposition)
-            one.taken = [offers[key] for key in keys if key[1] not in open_still]
+        if one.offers:
+            engine_spans |= {offer: span for span in one.spans if (offer := one.offers.get(span.span_id))}
+    offers: dict[tuple[int, str], list[Offer]] = defaultdict(list)
+    for offer in engine_spans:
+        offers[offer.project_id, offer.response_id].append(offer)
+    joined = []
+    for one, response_ids in zip(found, open_here, strict=True):
+        claim = one.claim
+        near = [offer for each in response_ids for offer in offers.get((claim.project_id, each), ())]
+        near = [offer for offer in near if offer.trace_id != claim.trace_id]
+        if near:
+            spans = [engine_spans[offer] for offer in near]
+            decomposition = decompose(one.spans, spans)
+            open_still = joining.open_calls(decomposition)
+            joined.append((one, decomposition, spans, [o for o in near if o.response_id not in open_still]))
+    for one, decomposition, spans, taken in joined:
+        one.decomposition, one.engine_spans, one.taken = decomposition, spans, taken
+    return list(found)
 
 
-def _estimate(found: Sequence[Found]) -> None:
+def _estimate(found: Sequence[Found]) -> list[Found]:
     """Decompose again those with calls that nobody splits, by the basis they had before or one measured now.
 
     Nothing is read where every call is split, and what is read is bounded: see ``basis``.
@@ -219,21 +256,27 @@ def _estimate(found: Sequence[Found]) -> None:
         if (questions := basis.questions(one.decomposition, one.claim.project_id, one.claim.day))
     ]
     if not asked:
-        return
+        return list(found)
     answers = basis.answer([(one.claim.key, one.claim.day, questions) for one, questions in asked])
-    for (one, _), one.answers in zip(asked, answers, strict=True):
-        bases = {key: told for key, told in one.answers.items() if told is not None and told.is_enough}
-        if bases:
-            one.decomposition = decompose(one.spans, one.engine_spans, bases)
+    estimated = []
+    for (one, _), told in zip(asked, answers, strict=True):
+        bases = {key: measured for key, measured in told.items() if measured is not None and measured.is_enough}
+        estimated.append((one, told, decompose(one.spans, one.engine_spans, bases) if bases else one.decomposition))
+    for one, told, decomposition in estimated:
+        one.answers, one.decomposition = told, decomposition
+    return list(found)
 
 
 def _claim(now_ns: int, limit: int) -> list[Claim]:
     with direct_cursor() as cursor:
         cursor.execute(
             CLAIM,
-            {"now_ns": now_ns, "until_ns": time.time_ns() + LEASE_NS, "limit": limit, "max_tries": MAX_TRIES},
+            {
+                "now_ns": now_ns, "until_ns": time.time_ns() + LEASE_NS, "limit": limit, "max_tries": MAX_TRIES,
+                "died": DIED,
+            },
             prepare=True,
-        )
+        )  # fmt: skip
         return [Claim(*row) for row in cursor.fetchall()]
 
 
@@ -271,24 +314,13 @@ def _write(found: Sequence[Found], now_ns: int, idle_ns: int) -> list[Found]:
     return mine
 
 
-def _write_one_by_one(found: Sequence[Found], now_ns: int, idle_ns: int) -> list[Found]:
-    """The slow way after a failed write, so that one trace's odd row does not hold up the others."""
-    written = []
-    for one in found:
-        try:
-            written += _write([one], now_ns, idle_ns)
-        except Exception as error:
-            log.exception("the runs of trace %s could not be written", one.claim.trace_id.hex())
-            _set_aside(one.claim, error, now_ns)
-    return written
-
-
 def _give_back(claims: Sequence[Claim]) -> None:
     with connection.cursor() as cursor:
         cursor.execute(RELEASE, _arrays(claims))
 
 
 def _set_aside(claim: Claim, error: Exception, now_ns: int) -> None:
+    log.error("trace %s could not be decomposed", claim.trace_id.hex(), exc_info=error)
     reason = f"{type(error).__name__}: {error}".replace("\x00", "")[:1000]
     with connection.cursor() as cursor:
         cursor.execute(

@@ -8,7 +8,7 @@ again by the sweep, at growing intervals.
 
 from __future__ import annotations
 
-from collections import defaultdict
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,14 +24,21 @@ from ingest.spans import Span
 from ingest.stages.model import Decomposition, Run, Source
 from ingest.stored import read_bodies
 
+log = logging.getLogger(__name__)
+
 LOOK_AGAIN_NS = (1 * 10**9, 10 * 10**9, 60 * 10**9, 600 * 10**9)
 LOOKS_A_SWEEP = 1000
+MOST_CHOICES = 128  # engines' spans of one response: one for each of its choices
 LONGEST_ID = 200  # characters; what is longer is no response id, and no index key
 
 FIND_OFFERS = """
     SELECT offer.project_id, offer.response_id, offer.trace_id, offer.span_id, offer.day
     FROM unnest(%(project_ids)s::int[], %(response_ids)s::text[]) AS wanted (project_id, response_id)
-    JOIN ingest_engine_span AS offer USING (project_id, response_id)
+    CROSS JOIN LATERAL (
+        SELECT * FROM ingest_engine_span AS one
+        WHERE one.response_id = wanted.response_id AND one.project_id = wanted.project_id
+        ORDER BY one.trace_id, one.span_id LIMIT %(most)s
+    ) AS offer
 """
 OFFER = """
     INSERT INTO ingest_engine_span AS offer
@@ -86,7 +93,7 @@ LOOK = """
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offer:
-    """An engine's span in a trace of its own."""
+    """An engine's span in a trace of its own. Of a response with several choices there are several."""
 
     project_id: int
     response_id: str
@@ -126,24 +133,32 @@ def find_offers(wanted: Mapping[int, set[str]]) -> list[Offer]:
     pairs = [(project_id, response_id) for project_id, ids in wanted.items() for response_id in sorted(ids)]
     if not pairs:
         return []
+    arrays = {"project_ids": [p for p, _ in pairs], "response_ids": [r for _, r in pairs]}
     with connection.cursor() as cursor:
-        cursor.execute(FIND_OFFERS, {"project_ids": [p for p, _ in pairs], "response_ids": [r for _, r in pairs]})
+        cursor.execute(FIND_OFFERS, arrays | {"most": MOST_CHOICES})
         return [
             Offer(project_id=p, response_id=r, trace_id=bytes(t), span_id=bytes(s), day=d)
             for p, r, t, s, d in cursor.fetchall()
         ]
 
 
-def read_offered(offers: Sequence[Offer]) -> dict[tuple[int, str], list[Span]]:
-    """The offered spans by project and response id."""
+def read_offered(offers: Sequence[Offer]) -> dict[Offer, Span]:
+    """The offered spans. A chunk that cannot be read offers nothing: its own trace is set aside for it."""
+    wanted = {(offer.project_id, offer.trace_id, offer.span_id.hex()): offer for offer in offers}
+    found: dict[Offer, Span] = {}
+    if not wanted:
+        return found
     places = {(offer.trace_id, offer.project_id, offer.day) for offer in offers}
-    ids = {(offer.project_id, offer.trace_id, offer.span_id.hex()): offer.response_id for offer in offers}
-    found: dict[tuple[int, str], dict[str, Span]] = defaultdict(dict)
     for trace_id, project_id, _, body in read_bodies(places, Signal.TRACES):
-        for span in spans_of(body):
-            if response_id := ids.get((project_id, trace_id, span.span_id)):
-                found[project_id, response_id][span.span_id] = span
-    return {key: list(spans.values()) for key, spans in found.items()}
+        try:
+            spans = list(spans_of(body))
+        except Exception:
+            log.exception("an engine's trace %s cannot be read", trace_id.hex())
+            continue
+        for span in spans:
+            if offer := wanted.get((project_id, trace_id, span.span_id)):
+                found[offer] = span
+    return found
 
 
 def make_offers(cursor: Any, offers: Sequence[Offer], now_ns: int) -> set[tuple[int, bytes, bytes]]:

@@ -48,6 +48,11 @@ MARK = """
         DO UPDATE SET generation = dirty.generation + 1, tries = 0, error = '',
                       due_unix_ns = CASE WHEN dirty.error = '' THEN dirty.due_unix_ns ELSE excluded.due_unix_ns END
 """
+# A worker that has read the old basis already may not write by it: it loses its lease, and so writes nothing.
+BREAK_LEASE = """
+    UPDATE ingest_dirty_trace SET claimed_until_unix_ns = 0
+    WHERE project_id = %(project_id)s AND trace_id = ANY(%(trace_ids)s)
+"""
 FORGET_BASIS = """
     UPDATE ingest_run SET basis = NULL
     WHERE project_id = %(project_id)s AND trace_id = ANY(%(trace_ids)s) AND basis IS NOT NULL
@@ -87,6 +92,7 @@ def mark(project_id: int, trace_ids: Sequence[bytes], due_ns: int, new_basis: bo
         cursor.execute(MARK, told)  # first the marks, then runs: the order in which workers lock them
         marked = int(cursor.rowcount)
         if new_basis:
+            cursor.execute(BREAK_LEASE, told)
             cursor.execute(FORGET_BASIS, told)
         return marked
 

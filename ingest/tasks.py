@@ -10,7 +10,7 @@ from celery.signals import worker_process_init
 from django.conf import settings
 
 from ingest import compression, joining, live
-from ingest.decomposing import CLAIM_TRACES, decompose_dirty
+from ingest.decomposing import decompose_dirty
 from ingest.partitions import drop_expired, ensure_partitions
 
 PASS_S = 5.0  # then the worker looks at its queue again
@@ -33,7 +33,7 @@ def decompose_traces() -> None:
     while time.monotonic() < until:
         done = decompose_dirty(time.time_ns(), settings.SIXSTAGE_TRACE_IDLE_S * 10**9)
         live.announce(done.runs)
-        if done.traces < CLAIM_TRACES:
+        if not done.more:
             return
     decompose_traces.apply_async(expires=30)
 

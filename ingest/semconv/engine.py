@@ -7,7 +7,7 @@ the core's, so their sums differ by some milliseconds.
 from __future__ import annotations
 
 from ingest.semconv.facts import EngineTimes, Kind, Told
-from ingest.semconv.values import seconds, tell, text, whole
+from ingest.semconv.values import first_text, seconds, tell, text, whole
 from ingest.spans import KIND_SERVER, Attributes, Span
 
 E2E, TTFT = "gen_ai.latency.e2e", "gen_ai.latency.time_to_first_token"
@@ -23,7 +23,10 @@ ROWS = (
     ("input_tokens", "gen_ai.usage.input_tokens", whole),
     ("output_tokens", "gen_ai.usage.completion_tokens", whole),
     ("output_tokens", "gen_ai.usage.output_tokens", whole),
+    ("cached_tokens", "gen_ai.usage.cached_tokens", whole),
+    ("cached_tokens", "gen_ai.usage.cache_read.input_tokens", whole),
     ("finish_reason", "gen_ai.response.finish_reason", text),
+    ("finish_reason", "gen_ai.response.finish_reasons", first_text),
 )
 
 

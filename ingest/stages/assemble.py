@@ -8,6 +8,7 @@ from ingest.semconv.values import text
 from ingest.spans import STATUS_ERROR
 from ingest.stages.claims import owner_in
 from ingest.stages.drafts import CallDraft, Scope, ToolDraft
+from ingest.stages.engine_facts import choices_of
 from ingest.stages.model import Breakdown, Call, Outside, Owner, Phase, Source, Stage, Tool
 from ingest.stages.tools import is_pseudo, transport_ns
 
@@ -132,8 +133,10 @@ def output_tokens(call: CallDraft) -> int | None:
 
 
 def _tpot(call: CallDraft) -> int | None:
-    """Measured, or none: an estimated call's would only repeat those that it was estimated by."""
-    tokens = output_tokens(call)
+    """Measured, or none: an estimated call's would only repeat those that it was estimated by. With several choices
+    written side by side it is that of the one whose time counts."""
+    choices = choices_of(call) if len(call.engines) > 1 else ()
+    tokens = output_tokens(call) if len(choices) < 2 else choices[0].facts.output_tokens
     if call.decode_ns is None or tokens is None or tokens < 2 or call.source is Source.ESTIMATED:
         return None
     return call.decode_ns // (tokens - 1)

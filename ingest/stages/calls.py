@@ -124,7 +124,7 @@ def _merge_siblings(parent: Node, groups: dict[Node, CallDraft]) -> None:
                 groups.pop(before).dead = True
                 before.kind = Kind.OTHER
                 before.warn("no_model_call", "a model span without any answer, right before a call; not counted")
-            elif len(groups[before].nodes) < MAX_TELLERS and (_is_same(before, child) or _tells_usage(before, child)):
+            elif _are_few(groups[before], groups[child]) and (_is_same(before, child) or _tells_usage(before, child)):
                 first, second = groups[before], groups[child]
                 first.nodes.extend(second.nodes)
                 second.dead = True
@@ -133,6 +133,10 @@ def _merge_siblings(parent: Node, groups: dict[Node, CallDraft]) -> None:
                 child = before
         if child.kind is Kind.CALL or child.kind is Kind.TOOL:
             before = child if child.kind is Kind.CALL else None
+
+
+def _are_few(one: CallDraft, other: CallDraft) -> bool:
+    return len(one.nodes) + len(other.nodes) <= MAX_TELLERS
 
 
 def _prepares(before: Node, child: Node) -> bool:

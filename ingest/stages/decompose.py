@@ -6,10 +6,12 @@ from collections.abc import Sequence
 
 from ingest.semconv import read_facts
 from ingest.spans import Span
+from ingest.stages.aborted import warn_aborted
 from ingest.stages.assemble import engine_name
 from ingest.stages.calls import find_calls
 from ingest.stages.claims import build_claims
 from ingest.stages.drafts import CallDraft, Scope
+from ingest.stages.engine_facts import take_engine_facts
 from ingest.stages.estimate import Bases, BasisKey
 from ingest.stages.identity import service_of
 from ingest.stages.model import Decomposition, Run
@@ -22,7 +24,8 @@ from ingest.stages.sweep import sweep
 from ingest.stages.tools import asked_names, find_tools, promote
 from ingest.stages.tree import Node, build_tree, walk
 
-# Raised with every change by which the same spans give other figures: `manage.py recompute --outdated` finds the rest.
+# Raised once for each release by which the same spans give other figures: `manage.py recompute --outdated` finds the
+# rest. A test sees to it (tests/tools/algorithm.py).
 ALGORITHM = 1
 
 
@@ -44,7 +47,8 @@ def decompose(spans: Sequence[Span], engine_spans: Sequence[Span] = (), bases: B
 
 def _by_response(spans: Sequence[Span]) -> dict[str, list[Node]]:
     found: dict[str, list[Node]] = {}
-    for span in sorted(spans, key=lambda span: span.span_id):
+    latest = {(span.span_id, span.trace_id): span for span in spans}
+    for _, span in sorted(latest.items()):
         node = Node(span, read_facts(span))
         if node.facts.engine is not None and node.facts.response_id is not None:
             found.setdefault(node.facts.response_id, []).append(node)
@@ -63,9 +67,12 @@ def _run(root: RunRoot, foreign: dict[str, list[Node]], bases: Bases) -> Run:
     for call in calls:
         if not call.engines:
             call.engines = foreign.get(call.told.response_id or "", [])
+        if call.engines:
+            take_engine_facts(call)
         split_call(call)
     scopes = build_scopes(order, calls, tools, holding)
     settle_rounds(scopes)
+    warn_aborted(calls)
     if bases:
         _estimate(calls, service_of(root.node), bases)
     # 3. Who owns each nanosecond.

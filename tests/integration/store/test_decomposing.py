@@ -212,6 +212,64 @@ async def test_a_row_that_cannot_be_written_holds_up_no_other_trace(
     assert [mark["trace_id"] for mark in rows(MARKS)] == [bad]
 
 
+@pytest.mark.parametrize("step", ["open_calls", "questions"])
+async def test_a_trace_that_cannot_be_joined_or_estimated_holds_up_no_other(
+    keep: Keep, rows: Any, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    good, bad = await keep(call()), await keep(call())
+    module = decomposing.joining if step == "open_calls" else decomposing.basis
+    asked = getattr(module, step)
+
+    def fail(decomposition: Any, *rest: Any) -> Any:
+        if decomposition.runs[0].trace_id == bad.hex():
+            raise ValueError("odd")
+        return asked(decomposition, *rest)
+
+    monkeypatch.setattr(module, step, fail)
+    assert (await one_pass()).traces == 2
+    assert [run["trace_id"] for run in rows("SELECT trace_id FROM ingest_run")] == [good]
+    assert [(mark["trace_id"], mark["error"]) for mark in rows(MARKS)] == [(bad, "ValueError: odd")]
+
+
+class Killed(BaseException):
+    """The end of a worker, which no handler of errors sees."""
+
+
+async def test_a_trace_that_kills_its_workers_is_set_aside_and_none_with_it(
+    keep: Keep, rows: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good = {await keep(call()) for _ in range(10)}
+    killer = await keep(call())
+    good |= {await keep(call()) for _ in range(10)}
+
+    def kill(spans: Sequence[Span]) -> None:
+        if spans[0].trace_id == killer.hex():
+            raise Killed
+
+    instead(monkeypatch, kill)
+    deaths, more = 0, True
+    while more:
+        try:
+            more = (await one_pass(LEASE_NS + SECOND_NS)).more  # the leases of the dead have ended
+        except Killed:
+            deaths += 1
+    assert deaths == MAX_TRIES, "once in a batch, and alone from then on"
+    assert {run["trace_id"] for run in rows("SELECT trace_id FROM ingest_run")} == good
+    (mark,) = rows(MARKS)
+    assert (mark["trace_id"], mark["error"]) == (killer, decomposing.DIED)
+
+
+async def test_fresh_traces_are_not_claimed_with_one_that_was_tried(keep: Keep, rows: Any) -> None:
+    tried, fresh = await keep(call()), [await keep(call()) for _ in range(3)]
+    rows("UPDATE ingest_dirty_trace SET tries = 1 WHERE trace_id = %s RETURNING 1", tried)
+    assert (await one_pass()).traces == 1
+    assert {mark["trace_id"] for mark in rows(MARKS)} == set(fresh)
+    rows("UPDATE ingest_dirty_trace SET tries = 1 WHERE trace_id = %s RETURNING 1", fresh[-1])
+    assert (await one_pass()).traces == 2
+    assert (await one_pass()).traces == 1
+    assert rows(MARKS) == []
+
+
 async def test_the_database_refuses_stages_that_do_not_add_up(keep: Keep, rows: Any) -> None:
     await keep()
     await one_pass()

@@ -31,7 +31,7 @@ def asked(response_id: str = "resp-1") -> Any:
     return span("chat m", attributes=attributes, **times)
 
 
-def served(response_id: str = "resp-1") -> Any:
+def served(response_id: str = "resp-1", written: int = 20) -> Any:
     """What the engine tells of it: 0.3 s queued, 0.5 s prefill, 1 s decode."""
     attributes = {
         "gen_ai.request.id": response_id,
@@ -41,6 +41,7 @@ def served(response_id: str = "resp-1") -> Any:
         "gen_ai.latency.time_to_first_token": 0.8,
         "gen_ai.latency.time_in_model_decode": 1.0,
         "gen_ai.latency.e2e": 1.8,
+        "gen_ai.usage.completion_tokens": written,
     }
     times = {"start_time_unix_nano": START_NS + SECOND_NS // 10, "end_time_unix_nano": START_NS + 19 * SECOND_NS // 10}
     return span("llm_request", kind=2, attributes=attributes, **times)
@@ -92,6 +93,37 @@ async def test_both_may_come_in_one_pass(store: Store, project: Project, rows: A
     await one_pass()
 
     assert_joined(rows, client)
+
+
+@pytest.mark.parametrize("order", ["client first", "between", "client last", "one pass"])
+async def test_choices_in_traces_of_their_own_all_join(store: Store, project: Project, rows: Any, order: str) -> None:
+    client, one, other = asked(), served(written=20), served(written=30)
+    came = {
+        "client first": [[client], [one], [other]],
+        "between": [[one], [client], [other]],
+        "client last": [[one], [other], [client]],
+        "one pass": [[one, client, other]],
+    }[order]
+    for spans in came:
+        await store.keep(project.pk, parts(*spans), None)
+        await one_pass()
+
+    await swept()
+
+    assert_joined(rows, client)
+    assert rows("SELECT output_tokens FROM ingest_call") == [{"output_tokens": 50}]
+
+
+async def test_an_engines_broken_chunk_leaves_the_clients_run(store: Store, project: Project, rows: Any) -> None:
+    client, engine = asked(), served()
+    await store.keep(project.pk, parts(engine), None)
+    await one_pass()
+    rows("UPDATE ingest_chunk SET body = 'broken' RETURNING 1")
+
+    await store.keep(project.pk, parts(client), None)
+    await one_pass()
+
+    assert client.trace_id.hex() in [row["trace"] for row in rows(RUNS)]
 
 
 async def test_passes_that_cross_are_found_by_a_later_look(store: Store, project: Project, rows: Any) -> None:

@@ -167,3 +167,22 @@ async def test_a_new_basis_is_measured_only_when_asked_for(store: Store, project
     await recompute("--new-basis")
     await one_pass(SECOND_NS)
     assert rows(SOURCES, one.trace_id) == [{"source": ESTIMATED}]
+
+
+async def test_a_pass_that_has_read_the_old_basis_does_not_write_it_back(
+    store: Store, project: Project, rows: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await stored(store, project, parts(one := unmeasured()), parts(*(measured() for _ in range(5))))
+    await store.keep(project.pk, parts(span("late", trace_id=one.trace_id, parent_span_id=one.span_id)), None)
+    answer = decomposing.basis.answer
+
+    def read_and_be_overtaken(asked: Any) -> Any:
+        answers = answer(asked)
+        recomputing.mark(project.pk, [one.trace_id], time.time_ns(), new_basis=True)
+        return answers
+
+    with monkeypatch.context() as crossing:
+        crossing.setattr(decomposing.basis, "answer", read_and_be_overtaken)
+        await one_pass()
+    assert await one_pass(SECOND_NS) == 1
+    assert rows(SOURCES, one.trace_id) == [{"source": ESTIMATED}]

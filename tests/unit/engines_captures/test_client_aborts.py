@@ -12,9 +12,11 @@ from typing import Any
 import pytest
 
 from ingest.stages import Call, Source, decompose
+from tests.captured_traces import decompositions_of
 from tests.captures import Capture, captures, read_json
 from tests.unit.engines_captures.recorded import spans_of_request
 
+EVERY = [*captures("corpus"), *captures("joined")]
 ABORTED = [capture for capture in captures("joined") if capture.name.endswith("client-abort")]
 
 
@@ -66,3 +68,16 @@ def test_what_came_before_is_measured_by_the_client(capture: Capture) -> None:
     assert left.call.ttft_ns == pytest.approx(left.truth["client"]["role_chunk_s"] * 1e9, abs=20e6)
     assert left.call.response_id == left.truth["response_id"]
     assert (left.call.queue_ns, left.call.transport_ns) == (None, None)
+
+
+def test_they_are_seen_as_such_and_nothing_else_is() -> None:
+    seen = {
+        (capture.name, warning.span_id)
+        for capture in EVERY
+        for decomposition in decompositions_of(capture).values()
+        for run in decomposition.runs
+        for warning in run.warnings
+        if warning.code == "call_aborted"
+    }
+
+    assert seen == {(capture.name, one.call.span_id) for capture in ABORTED for one in _seen(capture) if one.was_left}

@@ -52,6 +52,16 @@ def test_the_engine_is_the_source_and_transport_the_rest(run: str, told: dict[st
     assert call.decode_ns == times.e2e_ns - times.ttft_ns
 
 
+@pytest.mark.parametrize(("run", "told"), JOINED)
+def test_the_engine_tells_the_tokens_that_the_client_does_not(run: str, told: dict[str, Any]) -> None:
+    call = _only_call(run, told)
+
+    assert (call.input_tokens, call.output_tokens) == (
+        told["usage"]["prompt_tokens"],
+        told["usage"]["completion_tokens"],
+    )
+
+
 @pytest.mark.parametrize("run", RUNS)
 def test_two_choices_are_one_call(run: str) -> None:
     told = _labelled(run, "D-n2")
@@ -65,12 +75,15 @@ def test_two_choices_are_one_call(run: str) -> None:
 
 
 @pytest.mark.parametrize("run", RUNS)
-def test_two_choices_without_their_client_are_one_call_and_count_the_prompt_once(run: str) -> None:
+def test_two_choices_count_the_prompt_once_and_both_outputs_with_and_without_their_client(run: str) -> None:
     told = _labelled(run, "D-n2")
+    usage = told["usage"]
 
-    (found,) = decompose([span for span in requests(run) if span.trace_id == told["trace_id"]]).runs
+    (alone,) = decompose([span for span in requests(run) if span.trace_id == told["trace_id"]]).runs
 
-    assert [call.input_tokens for call in found.calls] == [told["usage"]["prompt_tokens"]]
+    for found in (alone, _only_run(run, told)):
+        tokens = [(call.input_tokens, call.output_tokens) for call in found.calls]
+        assert tokens == [(usage["prompt_tokens"], usage["completion_tokens"])]
 
 
 @pytest.mark.parametrize("run", RUNS)

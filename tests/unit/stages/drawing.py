@@ -79,6 +79,7 @@ def _attributes(name: str, kind: str, told: dict[str, str]) -> dict[str, Any]:
     attributes: dict[str, Any] = {
         "agent": {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": name},
         "call": {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m-1"},
+        "nameless": {"gen_ai.operation.name": "chat"},
         "tool": {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": told.get("tool", name)},
         "workflow": {"traceloop.span.kind": "workflow", "traceloop.entity.name": name},
         "chain": {"openinference.span.kind": "CHAIN"},
@@ -94,6 +95,7 @@ def _attributes(name: str, kind: str, told: dict[str, str]) -> dict[str, Any]:
         ("answer", "gen_ai.response.id"),
         ("callid", "gen_ai.tool.call.id"),
         ("finish", "gen_ai.response.finish_reasons"),
+        ("model", "gen_ai.response.model"),
     ):
         if key in told:
             attributes[attribute] = told[key]

@@ -97,3 +97,51 @@ def test_more_engine_time_than_the_call_has_is_cut() -> None:
     """)
     assert stages(run) == {"queue": 10, "prefill": 50, "decode": 40}
     assert codes(run) == ["engine_longer_than_call"]
+
+
+def test_it_tells_what_the_client_leaves_open() -> None:
+    (call,) = only_run(f"""
+        chat    0 100  nameless
+          llm   2  82  {ENGINE} in=900 out=20 cached=512 finish=length model=llama answer=r-1
+    """).calls
+    assert (call.input_tokens, call.cached_tokens, call.output_tokens) == (900, 512, 20)
+    assert (call.model, call.finish_reason, call.response_id) == ("llama", "length", "r-1")
+
+
+def test_it_never_overrides_the_client() -> None:
+    (call,) = only_run(f"""
+        chat    0 100  call  in=700 out=10 cached=0 finish=stop answer=r-1
+          llm   2  82  {ENGINE} in=900 out=20 cached=512 finish=length model=llama answer=r-1
+    """).calls
+    assert (call.input_tokens, call.cached_tokens, call.output_tokens) == (700, 0, 10)
+    assert (call.model, call.finish_reason, call.response_id) == ("m-1", "stop", "r-1")
+
+
+def test_choices_outputs_add_up_and_their_input_counts_once() -> None:
+    with_client = """
+        chat     0 100  call
+          a      2  60  engine ttft=40 e2e=58 prefill=40 in=900 out=10 answer=r-1
+          b      2  90  engine ttft=40 e2e=88 prefill=40 in=900 out=17 answer=r-1
+    """
+    for drawing in (with_client, with_client.replace("chat     0 100  call", "step     0 100  plain")):
+        (call,) = only_run(drawing).calls
+        assert (call.input_tokens, call.output_tokens) == (900, 27)
+        assert call.tpot_ns == 3 * MS, "by the longest choice's own tokens: they were written side by side"
+
+
+def test_an_output_that_one_choice_does_not_count_is_unknown() -> None:
+    (call,) = only_run("""
+        step     0 100  plain
+          a      2  60  engine ttft=40 e2e=58 prefill=40 in=900 answer=r-1
+          b      2  90  engine ttft=40 e2e=88 prefill=40 in=900 out=17 answer=r-1
+    """).calls
+    assert (call.input_tokens, call.output_tokens) == (900, None)
+
+
+def test_a_request_answered_in_vain_before_is_no_choice() -> None:
+    (call,) = only_run("""
+        chat     0 200  call  answer=r-2
+          a      2  90  engine ttft=40 e2e=88 prefill=40 in=900 out=40 answer=r-1
+          b    102 180  engine ttft=40 e2e=78 prefill=40 in=900 out=17 answer=r-2
+    """).calls
+    assert call.output_tokens == 17

@@ -128,7 +128,7 @@ class AccessMiddleware:
 
 def refusal(request: HttpRequest, refused: AccessRefused) -> HttpResponseBase:
     """JSON for programs, the log-in page for people."""
-    if request.path.startswith("/api/"):
+    if request.path.startswith("/api/") or request.path == "/metrics":
         return JsonResponse({"detail": refused.message}, status=refused.status)
     if refused.status == 401:
         return HttpResponseRedirect(f"{reverse('login')}?{urlencode({'next': request.get_full_path()})}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from contextlib import AsyncExitStack
 
@@ -13,9 +14,11 @@ pages = get_asgi_application()  # sets Django up: what follows needs its models
 
 from channels.auth import AuthMiddlewareStack
 from channels.routing import URLRouter
+from django.conf import settings
 from django.urls import path
 
 from dashboard.live import LiveConsumer
+from ingest.observing.reporter import Reporter
 from ingest.otlp.guarded import guarded
 from ingest.otlp.http import ROUTES, Receive, Scope, Send, serve_export
 from ingest.otlp.receiver import Receiver, open_receiver
@@ -36,7 +39,9 @@ class Application:
             await _gate(scope, receive, send)
 
     async def _live(self, receive: Receive, send: Send) -> None:
+        reporter = Reporter("web", settings.SIXSTAGE_DATABASE_URL, settings.SIXSTAGE_REDIS_URL).start()
         async with AsyncExitStack() as stack:
+            stack.push_async_callback(asyncio.to_thread, reporter.stop)
             while True:
                 message = await receive()
                 if message["type"] == "lifespan.startup":

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 
-from celery import Celery
+from celery import Celery, signals
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
 
@@ -34,6 +35,7 @@ app.conf.update(
     timezone="UTC",
     beat_schedule={
         "sweep": {"task": "ingest.sweep", "schedule": 2.0, "options": {"expires": 10}},
+        "observe": {"task": "ingest.observe", "schedule": 10.0, "options": {"expires": 20}},
         "train-dictionaries": {"task": "ingest.train_dictionaries", "schedule": 20.0, "options": {"expires": 60}},
         "keep-partitions": {
             "task": "ingest.keep_partitions",
@@ -43,3 +45,17 @@ app.conf.update(
     },
 )
 app.autodiscover_tasks(["ingest"])
+
+
+@signals.setup_logging.connect
+def leave_logging_to_django(**_: object) -> None:
+    """Celery lets be what somebody has connected to: lines look as the settings say, in every process."""
+
+
+@signals.beat_init.connect
+def tell_of_beat(**_: object) -> None:
+    """Show on the status page that the clock runs, which makes the sweep and everything periodic."""
+    from ingest.observing.reporter import Reporter
+
+    reporter = Reporter("beat", settings.SIXSTAGE_DATABASE_URL, settings.SIXSTAGE_REDIS_URL).start()
+    atexit.register(reporter.stop)

@@ -119,6 +119,7 @@ class Config:
     backlog_traces: int
     backlog_age_s: int
     disk_path: Path | None
+    log_format: str
 
     @property
     def open(self) -> bool:
@@ -170,6 +171,7 @@ def read_config(values: Mapping[str, str] = os.environ) -> Config:
         backlog_traces=env.integer("BACKLOG_TRACES", 500_000, 0, 1 << 31),
         backlog_age_s=env.integer("BACKLOG_AGE_S", 6 * 3600, 0, 86_400 * 365),
         disk_path=disk_path,
+        log_format=env.choice("LOG_FORMAT", "json" if mode == "production" else "text", ("json", "text")),
     )  # fmt: skip
 
 

@@ -140,7 +140,11 @@ def size(number_of_bytes: int) -> Figure:
         return Figure(str(number_of_bytes), "B")
     if number_of_bytes < 999_500:
         return Figure(f"{number_of_bytes / 1000:.3g}", "kB")
-    return Figure(f"{number_of_bytes / 1e6:.3g}", "MB")
+    if number_of_bytes < 999_500_000:
+        return Figure(f"{number_of_bytes / 1e6:.3g}", "MB")
+    if number_of_bytes < 99_950_000_000:
+        return Figure(f"{number_of_bytes / 1e9:.3g}", "GB")
+    return Figure(grouped(round(number_of_bytes / 1e9)), "GB")
 
 
 def plural(number: int, singular: str, more: str | None = None) -> str:

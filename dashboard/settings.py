@@ -145,12 +145,16 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "formatters": {
+        "text": {"()": "ingest.observing.logs.TextLines"},
+        "json": {"()": "ingest.observing.logs.JsonLines"},
+    },
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": CONFIG.log_format}},
     "root": {"handlers": ["stderr"], "level": "WARNING"},
     "loggers": {
         "ingest": {"level": "INFO"},
         "dashboard": {"level": "INFO"},
+        "uvicorn": {"handlers": ["stderr"], "level": "WARNING", "propagate": False},
         # Foreign hosts and missing pages are the client's news, answered there.
         "django.security.DisallowedHost": {"level": "CRITICAL"},
         "django.request": {"level": "ERROR"},

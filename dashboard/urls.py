@@ -3,10 +3,10 @@
 from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import path
 
-from dashboard import health
+from dashboard import health, metrics
 from dashboard.access import public
 from dashboard.api.routes import api
-from dashboard.pages import live, run, runs, settings
+from dashboard.pages import live, run, runs, settings, status
 
 urlpatterns = [
     path("", live.home, name="home"),
@@ -28,9 +28,13 @@ urlpatterns = [
     path("settings/members", settings.add_member, name="settings-members"),
     path("settings/members/<int:user_id>/role", settings.change_role, name="settings-member-role"),
     path("settings/members/<int:user_id>/remove", settings.remove_member, name="settings-member-remove"),
+    path("status", status.page, name="status"),
+    path("status/body", status.body, name="status-body"),
+    path("status/again", status.try_again, name="status-again"),
     path("login", public(LoginView.as_view()), name="login"),
     path("logout", public(LogoutView.as_view()), name="logout"),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
+    path("metrics", metrics.metrics, name="metrics"),
     path("api/v1/", api.urls),
 ]

@@ -20,6 +20,7 @@ from ingest import basis, joining
 from ingest.joining import Offer
 from ingest.log_chunks import spans_with_events
 from ingest.models.telemetry import Signal
+from ingest.observing import passes
 from ingest.rows import Rows
 from ingest.spans import Span
 from ingest.stages import decompose
@@ -158,6 +159,7 @@ def decompose_dirty(now_ns: int, idle_ns: int, limit: int = CLAIM_TRACES) -> Dec
     ``idle_ns`` is how long a run without its root may stay silent before it counts as settled. A trace whose
     decomposition fails is set aside with its reason and tried again later, MAX_TRIES times; the others go on.
     """
+    began_s = time.perf_counter()
     claims = _claim(now_ns, limit)
     if not claims:
         return Decomposed(0, {})
@@ -168,6 +170,8 @@ def decompose_dirty(now_ns: int, idle_ns: int, limit: int = CLAIM_TRACES) -> Dec
     runs: dict[int, list[Run]] = defaultdict(list)
     for one in found:
         runs[one.claim.project_id].extend(one.runs)
+        passes.written(one.claim.received_unix_ns, one.decomposition.spans, one.runs)
+    passes.passed(began_s)
     return Decomposed(len(claims), dict(runs), more=len(claims) == limit or claims[0].is_alone)
 
 
@@ -320,7 +324,7 @@ def _give_back(claims: Sequence[Claim]) -> None:
 
 
 def _set_aside(claim: Claim, error: Exception, now_ns: int) -> None:
-    log.error("trace %s could not be decomposed", claim.trace_id.hex(), exc_info=error)
+    passes.failed(claim.trace_id, claim.project_id, error)
     reason = f"{type(error).__name__}: {error}".replace("\x00", "")[:1000]
     with connection.cursor() as cursor:
         cursor.execute(

@@ -6,11 +6,14 @@ import gc
 import time
 
 from celery import shared_task
-from celery.signals import worker_process_init
+from celery.signals import worker_process_init, worker_process_shutdown
 from django.conf import settings
 
 from ingest import compression, joining, live
 from ingest.decomposing import decompose_dirty
+from ingest.observing.processes import fold_ended
+from ingest.observing.reporter import Reporter
+from ingest.observing.settled import count_settled
 from ingest.partitions import drop_expired, ensure_partitions
 
 PASS_S = 5.0  # then the worker looks at its queue again
@@ -24,6 +27,22 @@ def calm_collector(**_: object) -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(*GC_THRESHOLDS)
+
+
+_reporters: list[Reporter] = []
+
+
+@worker_process_init.connect
+def report(**_: object) -> None:
+    """Each process of the pool tells its own counts: what it inherited from its parent is not its own."""
+    reporter = Reporter("worker", settings.SIXSTAGE_DATABASE_URL, settings.SIXSTAGE_REDIS_URL)
+    _reporters[:] = [reporter.start()]
+
+
+@worker_process_shutdown.connect
+def report_end(**_: object) -> None:
+    for reporter in _reporters:
+        reporter.stop()
 
 
 @shared_task(name="ingest.decompose_traces")
@@ -53,6 +72,13 @@ def keep_partitions() -> None:
     ensure_partitions(now_ns)
     drop_expired(now_ns, settings.SIXSTAGE_RETENTION_DAYS)
     compression.drop_unused(now_ns, settings.SIXSTAGE_RETENTION_DAYS)
+
+
+@shared_task(name="ingest.observe")
+def observe() -> None:
+    """Keep the counts of ended processes, and count the runs that have settled."""
+    fold_ended()
+    count_settled(time.time_ns())
 
 
 @shared_task(name="ingest.train_dictionaries")

@@ -32,12 +32,13 @@ class Waker:
         self._timer = None
         self._last = time.monotonic()
         if self._sending is None or self._sending.done():
-            self._sending = asyncio.create_task(asyncio.to_thread(_publish))
+            self._sending = asyncio.create_task(asyncio.to_thread(publish))
         else:
             self.wake()
 
 
-def _publish() -> None:
+def publish() -> None:
+    """Say once that there is work. Waits for the broker, never fails."""
     try:
         current_app.send_task("ingest.decompose_traces", expires=EXPIRES_S, retry=False)
     except Exception as error:  # whatever ails the broker, the sweep will find the work

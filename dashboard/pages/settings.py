@@ -16,6 +16,7 @@ from django.views.decorators.http import require_safe
 from dashboard import projects
 from dashboard.access import Access
 from dashboard.models import Role
+from dashboard.pages.parts.refused import read_refused
 from dashboard.pages.parts.start import exporter
 from dashboard.projects import ChangeRefused
 from ingest.models.project import Project
@@ -125,6 +126,7 @@ def _show(request: HttpRequest, status: int = 200, **said: Any) -> HttpResponse:
             "tokens": access.project.read_tokens.order_by("revoked_at", "-created_at"),
             "members": access.project.memberships.select_related("user").order_by("user__username"),
             "roles": Role.choices,
+            "refused": read_refused(access.project),
             "zones": sorted(projects.zones()),
             "limits": _limits(access.project),
         }

@@ -1,6 +1,7 @@
 """The tables. Small shared ones (projects, keys) have foreign keys; the hot ones are partitioned by the
 trace's day and keyed so that they can be sharded by trace: every unique key holds trace id and day."""
 
+from ingest.models.observing import Process, SettledCount, SettledUntil
 from ingest.models.project import IngestKey, Project, ProjectDay
 from ingest.models.run import Call, Run, Tool
 from ingest.models.telemetry import Body, Chunk, Dictionary, DirtyTrace, EngineSpan, Signal, Trace
@@ -13,9 +14,12 @@ __all__ = [
     "DirtyTrace",
     "EngineSpan",
     "IngestKey",
+    "Process",
     "Project",
     "ProjectDay",
     "Run",
+    "SettledCount",
+    "SettledUntil",
     "Signal",
     "Tool",
     "Trace",

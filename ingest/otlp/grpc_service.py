@@ -11,6 +11,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import unquote
 
 import grpc
 from django.conf import settings
@@ -18,7 +19,10 @@ from grpc import aio
 
 from ingest import wire
 from ingest.models.telemetry import Signal
+from ingest.observing import exports, logs
+from ingest.observing.exports import Export
 from ingest.otlp.errors import IngestError, Overloaded, StoreUnavailable
+from ingest.otlp.http import OURS
 from ingest.otlp.receiver import Receiver
 from ingest.otlp.replies import encode_error
 
@@ -89,23 +93,48 @@ class _Room:
 def _export(receiver: Receiver, signal: Signal, room: _Room) -> Callable[[bytes, Any], Awaitable[Any]]:
     async def export(body: bytes, context: Any) -> Any:
         headers = {key: value for key, value in context.invocation_metadata() or () if isinstance(value, str)}
+        trailers = (("x-request-id", _request_id(headers)),)
+        counted = Export(signal, f"gRPC {signal.label.lower()}", headers, _address(context))
+        exports.current.set(counted)
+        counted.size = len(body)
         try:
             with room.enter():
-                return await receiver.export(signal, body, False, headers)
+                counted.project_id = await receiver.keys.project_of(headers)
+                response = await receiver.export(signal, body, False, headers)
         except IngestError as error:
-            receiver.note_refusal(error, f"gRPC {signal.label.lower()}")
-            await _abort(context, error)
+            receiver.note_refusal(error, counted.way)
+            counted.refused(error.reason, str(error))
+            await _abort(context, error, trailers)
         except Exception:
-            log.exception("a gRPC export failed")
-            await _abort(context, StoreUnavailable("the receiver failed; its log says why"))
+            log.exception("a gRPC export failed", extra={"project": counted.project_id})
+            counted.refused("internal", OURS)
+            await _abort(context, StoreUnavailable(OURS), trailers)
+        else:
+            context.set_trailing_metadata(trailers)
+            counted.accepted()
+            return response
 
     return export
 
 
-async def _abort(context: Any, error: IngestError) -> None:
+def _request_id(headers: dict[str, str]) -> str:
+    """The call's id, which log lines have as well."""
+    request_id = logs.choose_request_id(headers.get("x-request-id"))
+    logs.request_id.set(request_id)
+    return request_id
+
+
+def _address(context: Any) -> str:
+    """The client's address of grpc's ``ipv4:127.0.0.1:51012`` or ``ipv6:%5B::1%5D:51012``."""
+    _, _, peer = context.peer().partition(":")
+    return unquote(peer.rpartition(":")[0]).strip("[]")
+
+
+async def _abort(context: Any, error: IngestError, trailers: tuple[tuple[str, str | bytes], ...]) -> None:
     if error.retry_after_s:
         details = encode_error(error, as_json=False) + wire.field(3, _retry_info(error.retry_after_s))
-        context.set_trailing_metadata((("grpc-status-details-bin", details),))
+        trailers = (*trailers, ("grpc-status-details-bin", details))
+    context.set_trailing_metadata(trailers)
     await context.abort(error.grpc_code, str(error))
 
 

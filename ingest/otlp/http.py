@@ -9,6 +9,8 @@ from typing import Any
 from django.conf import settings
 
 from ingest.models.telemetry import Signal
+from ingest.observing import exports
+from ingest.observing.exports import Export
 from ingest.otlp.bodies import decompress
 from ingest.otlp.errors import (
     IngestError,
@@ -34,6 +36,7 @@ ROUTES = {
     "/api/public/otel/v1/traces": Signal.TRACES,
 }
 PROTOBUF, JSON = "application/x-protobuf", "application/json"
+OURS = "the receiver failed; its log says why"
 
 
 async def serve_export(receiver: Receiver, scope: Scope, receive: Receive, send: Send) -> None:
@@ -41,23 +44,35 @@ async def serve_export(receiver: Receiver, scope: Scope, receive: Receive, send:
     headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
     content_type = headers.get("content-type", "").partition(";")[0].strip().lower()
     as_json = content_type == JSON
+    export = begin(scope, headers)
     try:
-        response = await _export(receiver, scope, headers, content_type, receive)
+        response = await _export(receiver, export, scope, headers, content_type, receive)
     except ClientGone:
-        return
+        export.refused("client_gone", "The client left before its body was complete.")
     except IngestError as error:
         receiver.note_refusal(error, scope["path"])
+        export.refused(error.reason, str(error))
         await answer_error(send, error, as_json, receive)
     except Exception:
         # The fault is ours: the client keeps its data and sends it again.
-        log.exception("an export request failed")
-        await answer_error(send, StoreUnavailable("the receiver failed; its log says why"), as_json)
+        log.exception("an export request failed", extra={"project": export.project_id})
+        export.refused("internal", OURS)
+        await answer_error(send, StoreUnavailable(OURS), as_json)
     else:
         await answer(send, 200, encode(response, as_json), as_json)
+        export.accepted()
+
+
+def begin(scope: Scope, headers: dict[str, str]) -> Export:
+    """What is to be counted of this request, as the one that its task is about."""
+    client = scope.get("client")
+    export = Export(ROUTES.get(scope["path"].rstrip("/")), scope["path"], headers, client[0] if client else "")
+    exports.current.set(export)
+    return export
 
 
 async def _export(
-    receiver: Receiver, scope: Scope, headers: dict[str, str], content_type: str, receive: Receive
+    receiver: Receiver, export: Export, scope: Scope, headers: dict[str, str], content_type: str, receive: Receive
 ) -> Any:
     signal = ROUTES.get(scope["path"].rstrip("/"))
     if signal is None:
@@ -66,13 +81,14 @@ async def _export(
         raise WrongMethod(f"{scope['path']} takes POST only")
     if content_type not in (PROTOBUF, JSON):
         raise UnsupportedType(f"content-type {content_type!r} is not read here; send {PROTOBUF} or {JSON}")
+    export.project_id = await receiver.keys.project_of(headers)
     await receiver.admit(headers)  # what is refused anyway is not worth reading
     limit = settings.SIXSTAGE_BODY_LIMIT_BYTES
     # No name is given to body and data here: they would live until the commit.
     return await receiver.export(
         signal,
         decompress(
-            await receiver.reading.read(receive, headers.get("content-length"), limit),
+            export.came(await receiver.reading.read(receive, headers.get("content-length"), limit)),
             headers.get("content-encoding", ""),
             limit,
         ),

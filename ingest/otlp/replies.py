@@ -12,6 +12,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from ingest import wire
 from ingest.models.telemetry import Signal
+from ingest.observing import exports
 from ingest.otlp.errors import IngestError
 from ingest.otlp.requests import Refusals
 
@@ -28,6 +29,7 @@ def success(signal: Signal, refusals: Refusals) -> Any:
     kind, rejected = RESPONSES[signal]
     response = kind()
     if said := refusals.sentence():
+        exports.left_out(refusals.codes(), said)
         setattr(response.partial_success, rejected, refusals.count)
         response.partial_success.error_message = said[:MESSAGE_LIMIT]
     return response

@@ -25,6 +25,11 @@ REQUESTS: dict[Signal, Any] = {
 }
 PATHS = {Signal.TRACES: "/v1/traces", Signal.METRICS: "/v1/metrics", Signal.LOGS: "/v1/logs"}
 ITEMS = {Signal.TRACES: "spans", Signal.METRICS: "metrics", Signal.LOGS: "log records"}
+# Reasons by words of their sentences: to count them, and to look them up in docs/operate.md.
+CODES = {
+    "trace_id ": "bad_trace_id", "traceId must": "bad_trace_id", "span_id ": "bad_span_id", "panId must": "bad_span_id",
+    "one of": "undecodable",
+}  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -41,6 +46,13 @@ class Refusals:
     @property
     def count(self) -> int:
         return self.reasons.total()
+
+    def codes(self) -> dict[str, int]:
+        """How many were left out by a code that does not change when sentences do."""
+        found: Counter[str] = Counter()
+        for reason, count in self.reasons.items():
+            found[next((code for words, code in CODES.items() if words in reason), "invalid")] += count
+        return dict(found)
 
     def sentence(self) -> str:
         """What was left out and why, in a sentence a client may log; empty when there is nothing to say."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import sys
@@ -15,6 +16,7 @@ django.setup()
 
 from django.conf import settings
 
+from ingest.observing.reporter import Reporter
 from ingest.otlp.connections import KEEP_ALIVE_S, PatientProtocol, allow_many_files
 from ingest.otlp.grpc_service import make_server
 from ingest.otlp.guarded import guarded
@@ -28,6 +30,7 @@ async def serve() -> None:
     """Serve until SIGTERM or SIGINT; requests under way are answered first."""
     allow_many_files()
     host = settings.SIXSTAGE_HOST
+    reporter = Reporter("receiver", settings.SIXSTAGE_DATABASE_URL, settings.SIXSTAGE_REDIS_URL).start()
     async with open_receiver() as receiver:
         grpc_server = make_server(receiver, f"{host}:{settings.SIXSTAGE_OTLP_GRPC_PORT}")
         await grpc_server.start()
@@ -37,12 +40,14 @@ async def serve() -> None:
                 http=PatientProtocol, timeout_keep_alive=KEEP_ALIVE_S, access_log=False, log_level="warning",
                 timeout_graceful_shutdown=STOP_GRACE_S,
                 limit_concurrency=None, backlog=1024,
+                log_config=None,  # Django's settings say how lines look
             )
         )  # fmt: skip
         try:
             await http_server.serve()
         finally:
             await grpc_server.stop(STOP_GRACE_S)
+    await asyncio.to_thread(reporter.stop)
 
 
 def _app(receiver: Receiver):  # type: ignore[no-untyped-def]

@@ -46,7 +46,7 @@ def refused(route: str, response: Any) -> bool:
     """Whether a stranger was turned away in the way that suits the address, with nothing shown."""
     if SECRET_WORD.encode() in response.content:
         return False
-    if route.startswith("/api/"):
+    if route.startswith("/api/") or route == "/metrics":
         return response.status_code == 401
     return response.status_code == 302 and response.url.startswith("/login?next=")
 

@@ -17,6 +17,7 @@ import psycopg
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from ingest.compression import Compressors
+from ingest.observing import commits
 from ingest.otlp.errors import BadData, IngestError, NoRoom, Overloaded, StoreUnavailable
 from ingest.otlp.split import Remainder, TracePart, digest
 from ingest.pressure import DrainRate
@@ -180,7 +181,7 @@ class Store:
                 self.woken()
 
     async def _write(self, batches: list[Batch]) -> None:
-        now_ns = time.time_ns()
+        now_ns, began_s = time.time_ns(), time.perf_counter()
         day = dt.datetime.fromtimestamp(now_ns / 1e9, dt.UTC).date()
         columns = _columns(batches) | {"day": day, "now_ns": now_ns}
         bodies = [
@@ -189,12 +190,14 @@ class Store:
             if b.rest
         ]
         async with self.pool.connection() as connection, connection.pipeline(), connection.cursor() as cursor:
+            inserted = None
             if columns["trace_ids"]:
                 await cursor.execute(PLACE_TRACES, columns)
-                await cursor.execute(INSERT_CHUNKS, columns)
+                inserted = await connection.execute(INSERT_CHUNKS, columns)
                 await cursor.execute(MARK_DIRTY, columns)
             if bodies:
                 await cursor.executemany(INSERT_BODY, bodies)
+        commits.committed(batches, began_s, inserted.rowcount if inserted else 0)
 
 
 def _columns(batches: list[Batch]) -> dict[str, object]:

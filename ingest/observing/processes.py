@@ -6,8 +6,10 @@ its row gone and begins a new one with what it has counted since.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.db import connection, transaction
 from psycopg.types.json import Jsonb
@@ -57,9 +59,15 @@ def read_processes() -> tuple[list[ProcessRow], dict[str, float]]:
         )
         names = ("role", "host", "pid", "started_unix_ns", "uptime_ns", "silent_ns", "rss_bytes", "cpu_ns",
                  "samples", "recent", "recent_ns")  # fmt: skip
-        rows = [(row[1], ProcessRow(id=row[0], **dict(zip(names, row[2:], strict=True)))) for row in cursor.fetchall()]
+        rows = [(row[1], _row(row[0], dict(zip(names, row[2:], strict=True)))) for row in cursor.fetchall()]
     living = [row for ended, row in rows if not ended and row.id != Process.FOLDED]
     return living, added(row.samples for _, row in rows)
+
+
+def _row(process_id: str, told: dict[str, Any]) -> ProcessRow:
+    """Django leaves JSON of a bare cursor as text."""
+    told |= {name: json.loads(told[name]) for name in ("samples", "recent")}
+    return ProcessRow(id=process_id, **told)
 
 
 def recent_of(processes: Sequence[ProcessRow]) -> dict[str, float]:
@@ -77,13 +85,13 @@ def fold_ended() -> int:
             [Process.FOLDED],
         )
         cursor.execute("SELECT samples FROM ingest_process WHERE id = %s FOR UPDATE", [Process.FOLDED])
-        (kept,) = cursor.fetchone()
+        kept = json.loads(cursor.fetchone()[0])
         cursor.execute(
             f"""DELETE FROM ingest_process WHERE id <> %s AND (ended OR seen_unix_ns < {NOW_NS} - %s)
                 RETURNING samples""",
             [Process.FOLDED, FOLD_NS],
         )
-        gone = [samples for (samples,) in cursor.fetchall()]
+        gone = [json.loads(samples) for (samples,) in cursor.fetchall()]
         if gone:
             cursor.execute(
                 f"UPDATE ingest_process SET samples = %s, seen_unix_ns = {NOW_NS} WHERE id = %s",

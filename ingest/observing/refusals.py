@@ -21,6 +21,8 @@ KEPT = 200
 KEPT_S = 7 * 86_400
 INDEX = "sixstage:refused"
 SENTENCE_MOST = 300
+# The reasons that were found in a body; the other sentences speak of heads, paths and ourselves.
+OF_BODY = {"bad_data", "nothing_read", "undecodable", "invalid", "bad_trace_id", "bad_span_id"}
 # Where a decoder's or the database's own words follow, which may quote what was sent.
 QUOTING = re.compile(
     r"(?P<kept>cannot be read|cannot be decompressed|is not JSON|refuses this batch):(?! \w+ must be ).*"
@@ -55,7 +57,7 @@ class Seen:
 
 def without_payload(sentence: str) -> str:
     """A refusal's sentence without what it may quote of the body."""
-    return QUOTED.sub("…", QUOTING.sub(lambda found: found["kept"] or "", sentence))[:SENTENCE_MOST]
+    return QUOTED.sub("…", QUOTING.sub(lambda found: found["kept"] or "", sentence))
 
 
 class Refused:
@@ -69,7 +71,7 @@ class Refused:
         now_ns = time.time_ns()
         with self._lock:
             told = self._waiting.setdefault(refusal, ["", 0, 0, now_ns, now_ns])
-            told[0] = without_payload(sentence)
+            told[0] = (without_payload(sentence) if refusal.reason in OF_BODY else sentence)[:SENTENCE_MOST]
             told[1] += requests
             told[2] += items
             told[4] = now_ns

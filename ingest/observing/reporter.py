@@ -74,8 +74,14 @@ class Reporter:
         if self._thread.is_alive():
             self._thread.join(FLUSH_S)
         self._try(ended=True)
+        self.close()
+
+    def close(self) -> None:
+        """Leave database and Valkey; the next flush would come back."""
         if self._connection is not None:
             self._connection.close()
+        if self._valkey is not None:
+            self._valkey.close()
 
     def _run(self) -> None:
         self._try()

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from prometheus_client import CollectorRegistry
 
 Samples = Mapping[str, float]
+_BUCKET = '_bucket",'
 INFINITE = float("inf")
 
 
@@ -22,12 +23,12 @@ def parsed(sample_key: str) -> tuple[str, dict[str, str]]:
 
 
 def taken(registry: CollectorRegistry) -> dict[str, float]:
-    """What a registry holds now, without what is still 0."""
+    """What a registry holds now, without counters that are still 0. Of a histogram all buckets are needed."""
     return {
         key(sample.name, sample.labels): sample.value
         for family in registry.collect()
         for sample in family.samples
-        if sample.value and not sample.name.endswith("_created")
+        if (sample.value or sample.name.endswith("_bucket")) and not sample.name.endswith("_created")
     }
 
 
@@ -40,9 +41,9 @@ def added(several: Iterable[Samples]) -> dict[str, float]:
 
 
 def grown(now: Samples, before: Samples) -> dict[str, float]:
-    """How much each has grown since ``before``, without what has not."""
+    """How much each has grown since ``before``, without counters that have not."""
     differences = ((sample_key, value - before.get(sample_key, 0)) for sample_key, value in now.items())
-    return {sample_key: difference for sample_key, difference in differences if difference > 0}
+    return {sample_key: difference for sample_key, difference in differences if difference > 0 or _BUCKET in sample_key}
 
 
 def total(samples: Samples, name: str, **labels: str) -> float:

@@ -15,12 +15,14 @@ from django.db import connection, transaction
 
 from ingest.partitions import today
 from ingest.rows import OWNERS, SOURCES
-from ingest.stages.model import Source
+from ingest.stages.model import Source, Stage
 
 BOUNDS_NS = tuple(
     int(seconds * 1e9)
     for seconds in (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 60, 120, 300, 900)
 )
+# In a run with a model call that nobody splits, these are only known in part: it does not count for them.
+OF_MODELS = (Stage.PREFILL, Stage.DECODE, Stage.TOOL_PARSING, Stage.RE_ENCODING, Stage.CONTINUE_DECODE)
 PAIRS_MOST = 50  # of service and model in a project
 OTHER = "other"
 LATE_NS = 5 * 10**9  # how long a transaction may take to show its marks or rows
@@ -41,7 +43,8 @@ RUNS = f"""
     FROM ingest_run AS run
     CROSS JOIN LATERAL (VALUES ('wall', run.wall_ns), ('ttft', run.ttft_ns),
                         {", ".join(f"('{owner}', run.{owner}_ns)" for owner in OWNERS)}) AS told (measure, value)
-    WHERE {WINDOW} AND value IS NOT NULL GROUP BY 1, 2, 3, 4, 5
+    WHERE {WINDOW} AND value IS NOT NULL AND (run.model_unsplit_ns = 0 OR measure <> ALL (%(of_models)s))
+    GROUP BY 1, 2, 3, 4, 5
 """
 CALLS = f"""
     SELECT run.project_id, measure, coalesce(run.service, ''), coalesce(call.model, ''), {BIN}, count(*), sum(value)
@@ -92,6 +95,7 @@ def count_settled(now_ns: int) -> bool:
             return True
         window = {
             "from_ns": from_ns, "to_ns": to_ns, "bounds": list(BOUNDS_NS), "day": _days_before(from_ns),
+            "of_models": list(OF_MODELS),
         }  # fmt: skip
         found: list[tuple[int, str, str, str, int, int, int]] = []
         for query in (RUNS, CALLS):

@@ -20,7 +20,7 @@ from ingest.observing.processes import ProcessRow, read_processes, recent_of
 from ingest.observing.queue import Depth
 from ingest.observing.samples import Samples, by_label, quantile, total
 
-SET_ASIDE_SHOWN = 50
+SET_ASIDE_SHOWN, TABLES_SHOWN = 50, 8
 WORKER_SILENT_S = 30.0
 BEHIND_NS, FAR_BEHIND_NS = 10 * 10**9, 60 * 10**9
 DISK_LOW, DISK_VERY_LOW = 0.15, 0.05
@@ -77,7 +77,7 @@ def read(access: Access) -> dict[str, Any]:
         "set_aside": queue.find_set_aside(access.scope, now_ns, SET_ASIDE_SHOWN),
         "refused": read_refused(access.project),
         "refused_by": refused_by,
-        "tables": [(name, figures.size(size)) for name, size in sizes.tables.items() if size >= 10_000],
+        "tables": [(name, figures.size(size)) for name, size in list(sizes.tables.items())[:TABLES_SHOWN]],
         "days": [(day, figures.size(size)) for day, size in sizes.days.items()],
         "dictionaries": dictionaries,
         "dictionary_age_ns": None if newest_ns is None else now_ns - newest_ns,

@@ -56,4 +56,15 @@ class Migration(migrations.Migration):
                 'db_table': 'ingest_settled_until',
             },
         ),
+        migrations.RunSQL(
+            # Runs that settle from now on are counted. The row of a process is rewritten every few seconds:
+            # room for that in place.
+            sql="""
+                INSERT INTO ingest_settled_until (id, counted_unix_ns)
+                VALUES (1, (extract(epoch FROM clock_timestamp()) * 1000000000)::bigint);
+                ALTER TABLE ingest_process SET (fillfactor = 50);
+                ALTER TABLE ingest_settled_count SET (fillfactor = 80);
+            """,
+            reverse_sql=migrations.RunSQL.noop,
+        ),
     ]

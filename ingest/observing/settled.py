@@ -28,7 +28,7 @@ OTHER = "other"
 LATE_NS = 5 * 10**9  # how long a transaction may take to show its marks or rows
 SETTLE_NS = 3 * 10**9  # the least time between receipt and settling; see ``decomposing``
 AGO_DAYS = 2  # a run that settles now was first received that recently, but for very long ones
-STEP_NS = 600 * 10**9  # what one look counts at most, after a pause
+STEP_NS = 3600 * 10**9  # what one look counts at most, after a pause
 
 # Up to where all rows that settle are there: a trace that still waits settles no earlier than SETTLE_NS after it came.
 UNTIL = """

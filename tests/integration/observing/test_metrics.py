@@ -59,7 +59,7 @@ def test_a_token_reads_its_own_project_alone(alpha: Side, beta: Side, reporter: 
         measures.STORED_ITEMS.labels("traces", str(side.project.pk)).inc(5)
     measures.REFUSED_REQUESTS.labels("traces", "unknown", "", "no_key").inc()
     reporter.flush()
-    SettledUntil.objects.create(id=1, counted_unix_ns=time.time_ns() - 60 * SECOND_NS)
+    SettledUntil.objects.update_or_create(id=1, defaults={"counted_unix_ns": time.time_ns() - 60 * SECOND_NS})
     count_settled(time.time_ns())
     told = scrape(**bearer(beta))
     assert [(s.labels["project"], s.value) for s in told["sixstage_stored_items"]] == [("beta", 5)]
@@ -69,7 +69,7 @@ def test_a_token_reads_its_own_project_alone(alpha: Side, beta: Side, reporter: 
 
 
 def test_histograms_are_cumulative_and_whole(alpha: Side, reporter: Reporter) -> None:
-    SettledUntil.objects.create(id=1, counted_unix_ns=time.time_ns() - 60 * SECOND_NS)
+    SettledUntil.objects.update_or_create(id=1, defaults={"counted_unix_ns": time.time_ns() - 60 * SECOND_NS})
     count_settled(time.time_ns())
     for seconds in (0.004, 0.3, 100.0):
         measures.COMMIT_SECONDS.observe(seconds)

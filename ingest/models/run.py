@@ -77,7 +77,10 @@ class Run(models.Model):
 
     class Meta:
         db_table = "ingest_run"
-        indexes = [models.Index("project_id", F("end_unix_ns").desc(), name="run_by_end")]
+        indexes = [
+            models.Index("project_id", F("end_unix_ns").desc(), name="run_by_end"),
+            BrinIndex("settles_unix_ns", name="run_by_settling", pages_per_range=16, autosummarize=True),
+        ]
         constraints = [
             models.CheckConstraint(
                 name="run_stages_add_up",

@@ -15,11 +15,11 @@ from ingest.observing.processes import ProcessRow
 from ingest.observing.queue import Depth
 from ingest.observing.samples import Samples, parsed
 from ingest.observing.settled import BOUNDS_NS, Settled
-from ingest.rows import OWNERS
+from ingest.packed import OWNERS
 
 SETTLED = {
     "wall": ("run_wall_seconds", "Wall time of settled runs"),
-    "ttft": ("run_ttft_seconds", "Time to the first token of the final answer of settled runs"),
+    "ttft": ("run_ttft_seconds", "Time to the first token of the final answer, of settled runs without estimates"),
     "call_wall": ("call_seconds", "Wall time of model calls of settled runs"),
     "call_ttft": ("call_ttft_seconds", "Time to first token of model calls, measured ones only"),
     "call_tpot": ("call_tpot_seconds", "Time per output token of model calls, measured ones only"),

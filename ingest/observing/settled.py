@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from django.db import connection, transaction
 
+from ingest.packed import OWNERS, SOURCES
 from ingest.partitions import today
-from ingest.rows import OWNERS, SOURCES
 from ingest.stages.model import Source, Stage
 
 BOUNDS_NS = tuple(
@@ -44,6 +44,7 @@ RUNS = f"""
     CROSS JOIN LATERAL (VALUES ('wall', run.wall_ns), ('ttft', run.ttft_ns),
                         {", ".join(f"('{owner}', run.{owner}_ns)" for owner in OWNERS)}) AS told (measure, value)
     WHERE {WINDOW} AND value IS NOT NULL AND (run.model_unsplit_ns = 0 OR measure <> ALL (%(of_models)s))
+        AND (run.basis IS NULL OR measure <> 'ttft')
     GROUP BY 1, 2, 3, 4, 5
 """
 CALLS = f"""

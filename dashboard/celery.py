@@ -52,6 +52,14 @@ def leave_logging_to_django(**_: object) -> None:
     """Celery lets be what somebody has connected to: lines look as the settings say, in every process."""
 
 
+@signals.celeryd_init.connect
+def name_worker(**_: object) -> None:
+    """The parent of a pool counts nothing; it only names itself in its lines."""
+    from ingest.observing.logs import set_role
+
+    set_role("worker")
+
+
 @signals.beat_init.connect
 def tell_of_beat(**_: object) -> None:
     """Show on the status page that the clock runs, which makes the sweep and everything periodic."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from typing import Any
 
 from django.contrib import messages
@@ -16,7 +17,7 @@ from django.views.decorators.http import require_safe
 from dashboard.access import Access
 from dashboard.models import Role
 from dashboard.pages.parts import health
-from ingest import again
+from ingest.observing import queue
 
 TRACE_ID = re.compile(r"[0-9a-f]{32}")
 
@@ -41,7 +42,7 @@ def try_again(request: HttpRequest) -> HttpResponse:
         access.require(Role.ADMIN)
         given = request.POST.get("trace_id", "")
         if not given or TRACE_ID.fullmatch(given):
-            count = again.try_again(access.scope, bytes.fromhex(given) if given else None)
+            count = queue.try_again(access.scope, time.time_ns(), bytes.fromhex(given) if given else None)
             messages.info(request, health.tried_again(count))
     return HttpResponseRedirect(f"{reverse('status')}?{urlencode({'project': access.project.slug})}")
 

@@ -25,13 +25,13 @@ SETTLED = {
     "call_tpot": ("call_tpot_seconds", "Time per output token of model calls, measured ones only"),
 }
 STAGES = ("run_stage_seconds", "Time of settled runs by stage, and by what is outside of the stages")
-LE = [*(floatToGoString(bound / 1e9) for bound in BOUNDS_NS), "+Inf"]
+LE = [*(floatToGoString(bound / 1e9) for bound in BOUNDS_NS), "+Inf"]  # type: ignore[no-untyped-call]
 OWNER_NAMES = {owner.value for owner in OWNERS}
 
 
 def render(families: Iterable[Metric]) -> bytes:
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Given(list(families)))  # type: ignore[arg-type]
+    registry.register(_Given(list(families)))
     return generate_latest(registry)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from django.db import connection
 
+from ingest import wake
 from ingest.decomposing import MAX_TRIES
 from ingest.scope import Scope
 
@@ -83,9 +84,12 @@ def find_set_aside(scope: Scope, now_ns: int, limit: int) -> list[SetAside]:
 
 
 def try_again(scope: Scope, now_ns: int, trace_id: bytes | None = None) -> int:
-    """Give one failed trace, or all of the project, its tries back, due now; returns how many."""
+    """Give one failed trace, or all of the project, its tries back, and wake a worker; returns how many."""
     with connection.cursor() as cursor:
         cursor.execute(
             AGAIN, {"project_id": scope.project_id, "now_ns": now_ns, "most": MAX_TRIES, "trace_id": trace_id}
         )
-        return int(cursor.rowcount)
+        count = int(cursor.rowcount)
+    if count:
+        wake.publish()
+    return count

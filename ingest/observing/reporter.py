@@ -27,6 +27,7 @@ from ingest.observing.samples import added, grown, taken
 log = logging.getLogger(__name__)
 
 FLUSH_S = 5.0
+STOP_S = 3.0
 RECENT_S = 60.0
 QUIET_S = 60.0  # between two lines about the same trouble
 
@@ -72,9 +73,10 @@ class Reporter:
         """Say a last time what was counted, and that this process ends."""
         self._stop.set()
         if self._thread.is_alive():
-            self._thread.join(FLUSH_S)
-        self._try(ended=True)
-        self.close()
+            self._thread.join(STOP_S)
+        if not self._thread.is_alive():  # else it waits for a database that is away, and so would we
+            self._try(ended=True)
+            self.close()
 
     def close(self) -> None:
         """Leave database and Valkey; the next flush would come back."""
@@ -92,7 +94,7 @@ class Reporter:
         for flush in (self.tell_refusals, lambda: self.flush(ended)):
             try:
                 flush()
-            except (psycopg.Error, redis.RedisError, OSError) as error:
+            except Exception as error:  # of whatever kind: a thread that ended would say nothing ever after
                 if time.monotonic() - self._complained > QUIET_S:
                     self._complained = time.monotonic()
                     log.warning("this process's counts are told later: %s", str(error).strip() or type(error).__name__)
@@ -148,7 +150,7 @@ class Reporter:
     def _connect(self) -> psycopg.Connection:
         if self._connection is None or self._connection.closed:
             self._connection = psycopg.connect(
-                self.database_url, autocommit=True, connect_timeout=5, application_name="sixstage-reporter",
+                self.database_url, autocommit=True, connect_timeout=2, application_name="sixstage-reporter",
                 options="-c statement_timeout=5000",
             )  # fmt: skip
         return self._connection

@@ -36,6 +36,12 @@ def test_bound_to_other_addresses_it_is_not_open(tmp_path: Path) -> None:
     assert not read_config(embedded(tmp_path, SIXSTAGE_HOST="0.0.0.0")).open
 
 
+def test_log_lines_are_for_people_here_and_for_machines_in_production(tmp_path: Path) -> None:
+    assert read_config(embedded(tmp_path)).log_format == "text"
+    assert read_config(PRODUCTION).log_format == "json"
+    assert read_config(PRODUCTION | {"SIXSTAGE_LOG_FORMAT": "text"}).log_format == "text"
+
+
 def test_production_is_never_open() -> None:
     config = read_config(PRODUCTION)
     assert not config.open
@@ -60,6 +66,7 @@ def test_production_names_what_is_missing(name: str) -> None:
         ("MAX_ATTRIBUTE_BYTES", "10", "from 1024 to"),
         ("MIN_FREE_BYTES", "1GiB", "a whole number"),
         ("BEHIND_PROXY", "maybe", "true or false"),
+        ("LOG_FORMAT", "xml", "json, text"),
     ],
 )
 def test_a_value_that_cannot_be_read_fails_by_name(

@@ -52,8 +52,8 @@ CALLS = f"""
     FROM ingest_run AS run
     JOIN ingest_call AS call ON call.trace_id = run.trace_id AND call.root_span_id = run.root_span_id
         AND call.project_id = run.project_id AND call.day = run.day
-    CROSS JOIN LATERAL (VALUES ('call_wall', call.wall_ns), ('call_ttft', call.ttft_ns), ('call_tpot', call.tpot_ns))
-        AS told (measure, value)
+    CROSS JOIN LATERAL (VALUES ('call_wall', call.end_unix_ns - call.start_unix_ns), ('call_ttft', call.ttft_ns),
+                        ('call_tpot', call.tpot_ns)) AS told (measure, value)
     WHERE {WINDOW} AND value IS NOT NULL AND (measure = 'call_wall' OR {MEASURED}) GROUP BY 1, 2, 3, 4, 5
 """
 ADD = """

@@ -8,7 +8,7 @@ class Migration(migrations.Migration):
     """What processes say of themselves, and counts of settled runs for Prometheus."""
 
     dependencies = [
-        ('ingest', '0002_lean_runs'),
+        ('ingest', '0003_project_limits'),
     ]
 
     operations = [

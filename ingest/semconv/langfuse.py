@@ -21,6 +21,7 @@ ROWS = (
     ("response_model", "langfuse.observation.model.name", text),
     ("finish_reason", "langfuse.observation.metadata.finish_reason", text),
 )
+CACHED = ("input_cached_tokens", "input_cache_read", "cache_read_input_tokens")
 IDENTITY_ROWS = (
     ("session", "langfuse.session.id", text),
     ("session", "session.id", text),
@@ -67,18 +68,18 @@ def _tell_call(told: Told, span: Span) -> None:
 
 
 def _usage(usage: Any) -> Told:
-    """Token counts. `input` leaves the cached ones out where `input_cached_tokens` stands beside it."""
+    """Token counts. `input` leaves the cached ones out where they stand beside it under a name of their own."""
     if not isinstance(usage, dict):
         return {}
     told = Told(
         input_tokens=whole(usage.get("prompt_tokens", usage.get("input_tokens"))),
         output_tokens=whole(usage.get("completion_tokens", usage.get("output_tokens", usage.get("output")))),
-        cached_tokens=whole(usage.get("input_cached_tokens", usage.get("cache_read_input_tokens"))),
+        cached_tokens=next((whole(usage[key]) for key in CACHED if key in usage), None),
     )
     details = usage.get("prompt_tokens_details") or usage.get("input_tokens_details")
     if told["cached_tokens"] is None and isinstance(details, dict):
         told["cached_tokens"] = whole(details.get("cached_tokens"))
     if told["input_tokens"] is None and "input" in usage:
         told["input_tokens"] = whole(usage["input"])
-        told["cached_apart"] = "input_cached_tokens" in usage or "cache_read_input_tokens" in usage
+        told["cached_apart"] = any(key in usage for key in CACHED)
     return {fact: value for fact, value in told.items() if value is not None}

@@ -1,7 +1,7 @@
 """Messages in any dialect: which tools an output asks for, whether an input ends in tool results.
 
 Dialects met: OTel parts, OpenAI chat and Responses, Anthropic blocks, Bedrock's toolUse, Vercel's
-tool-call, LangChain's dumps. They differ in spelling, not in shape, so one bounded walk reads all.
+tool-call, Haystack's and LangChain's dumps. They differ in spelling, not in shape, so one bounded walk reads all.
 """
 
 from __future__ import annotations
@@ -66,6 +66,8 @@ def asked_of(one: dict[str, Any]) -> AskedTool | None:
     # A call has arguments, or an id where those are kept back; the definition of a tool has neither.
     if isinstance(function, dict) and "name" in function and ("arguments" in function or "id" in one):
         return _named(function["name"], one.get("id"))
+    if "tool_name" in one and "arguments" in one:
+        return _named(one["tool_name"], one.get("id"))
     if "toolName" in one and "toolCallId" in one and "result" not in one and "output" not in one:
         return _named(one["toolName"], one["toolCallId"])
     if one.get("type") in ASKING_TYPES and (isinstance(one.get("name"), str) or "function" in one):
@@ -92,7 +94,15 @@ def ends_in_tool_results(value: Any) -> bool | None:
             value = value[0]
     if not isinstance(value, list) or not value:
         return None
-    return _is_result(value[-1])
+    last = next((message for message in reversed(value) if not _is_definition(message)), None)
+    return None if last is None else _is_result(last)
+
+
+def _is_definition(message: Any) -> bool:
+    """A tool that is offered, not one that has run: some list the definitions after the messages, as `tool` too."""
+    content = message.get("content") if isinstance(message, dict) else None
+    function = content.get("function") if isinstance(content, dict) else None
+    return isinstance(function, dict) and "parameters" in function
 
 
 def _is_result(message: Any) -> bool | None:

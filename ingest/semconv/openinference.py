@@ -21,6 +21,7 @@ CALL_ROWS = (
     ("input_tokens", "llm.token_count.prompt", whole),
     ("output_tokens", "llm.token_count.completion", whole),
     ("cached_tokens", "llm.token_count.prompt_details.cache_read", whole),
+    ("cached_tokens", "metadata.usage.cached_prompt_tokens", whole),
     ("finish_reason", "llm.finish_reason", text),
 )
 TOOL_ROWS = (

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from ingest.semconv import (
     engine,
     gen_ai,
+    haystack,
     http,
     langfuse,
     litellm,
@@ -45,6 +46,7 @@ ADAPTERS: tuple[tuple[Callable[[Span], Told | None], frozenset[str], bool], ...]
     (mlflow.facts, frozenset({"mlflow"}), False),
     (openinference.facts, frozenset({openinference.KIND}), False),
     (openllmetry.facts, frozenset({"traceloop.span.kind", "llm.request.type", "gen_ai.is_streaming"}), True),
+    (haystack.facts, frozenset({"haystack", ""}), False),
     (gen_ai.facts, frozenset({"gen_ai", "session", "user", "enduser", "ai"}), False),
     (log_events.facts, frozenset(), True),
     (litellm.facts, frozenset({"llm", "metadata"}), False),

@@ -17,6 +17,7 @@ CALL, TOOL, AGENT = 1, 2, 4
 # How many of the runs that started before an orphan are asked whether it is theirs.
 LOOK_BACK = 16
 REMOTE_KNOWN, REMOTE = 0x100, 0x200
+_STEPS = (Kind.CHAIN, Kind.WORKFLOW)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,12 +31,15 @@ class RunRoot:
 
 def find_runs(tree: Tree) -> list[RunRoot]:
     holds = _holdings(tree.order)
-    has_agent = any(bits & AGENT for bits in (holds[top] for top in tree.tops))
+    held = 0
+    for top in tree.tops:
+        held |= holds[top]
+    has_agent = bool(held & AGENT)
     roots: list[RunRoot] = []
     orphans: list[Node] = []
     for top in tree.tops:
         if top.missing_parent is None:
-            roots.extend(RunRoot(node=node, ended=True) for node in _runs_of(top, holds, has_agent))
+            roots.extend(RunRoot(node=node, ended=True) for node in _runs_of(top, holds, has_agent, bool(held)))
         else:
             orphans.append(top)
     orphans = _adopt(orphans, roots, holds)
@@ -61,13 +65,14 @@ def _holdings(order: list[Node]) -> dict[Node, int]:
     return holds
 
 
-def _runs_of(top: Node, holds: dict[Node, int], has_agent: bool) -> list[Node]:
+def _runs_of(top: Node, holds: dict[Node, int], has_agent: bool, any_held: bool) -> list[Node]:
     """The runs in a tree whose top has come."""
     agents, strays, chains = _topmost(top, holds)
     if agents:
         return agents + [stray for stray in strays if stray.kind is Kind.CALL]
     if not holds[top] & (CALL | TOOL):
-        return []
+        # Nothing in the whole trace tells of a call: a named step of a framework is still what its user waited for.
+        return [] if any_held else [node for node in walk([top]) if node.kind in _STEPS][:1]
     if not has_agent and len(chains) == 1 and not strays:
         return chains
     return [top]

@@ -20,11 +20,14 @@ def promote(order: list[Node], asked: set[str]) -> None:
     """Make tools of spans that bear the name of a tool that was asked for: unkinded ones and agents."""
     if not asked:
         return
+    # A tool that has spans of its own needs no agent's to stand for it.
+    seen = {node.facts.tool for node in order if node.kind is Kind.TOOL}
+    absent = asked - seen
     for node in order[1:]:
         if node.kind is Kind.OTHER:
             if node.span.name in asked:
                 node.kind = Kind.TOOL
-        elif node.kind is Kind.AGENT and not _is_under_tool(node) and any(name in asked for name in _names(node)):
+        elif node.kind is Kind.AGENT and not _is_under_tool(node) and any(name in absent for name in _names(node)):
             node.kind = Kind.TOOL
 
 

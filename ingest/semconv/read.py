@@ -9,8 +9,10 @@ from ingest.semconv import (
     gen_ai,
     haystack,
     http,
+    kind_attributes,
     langfuse,
     litellm,
+    livekit,
     log_events,
     mcp,
     mlflow,
@@ -33,10 +35,11 @@ from ingest.spans import STATUS_ERROR, Span
 #  4. Vendors' kinds before gen_ai: they mark wrappers (an outer streamText) that share gen_ai's attributes.
 #  5. gen_ai, the common ground.
 #  6. Events, LiteLLM and message templates fill what the others leave open.
-#  7. HTTP last: a model's span that carries HTTP attributes stays a model's span.
+#  7. A kind by the look of its attribute, where nobody knows the convention.
+#  8. HTTP last: a model's span that carries HTTP attributes stays a model's span.
 #
-# Beside each stand the attributes, or their first words, without any of which it says nothing, and whether events
-# alone may make it speak.
+# Beside each stand the attributes, or their first or last words, without any of which it says nothing, and whether
+# events alone may make it speak.
 ADAPTERS: tuple[tuple[Callable[[Span], Told | None], frozenset[str], bool], ...] = (
     (sixstage.facts, frozenset({"sixstage"}), True),
     (engine.facts, frozenset({engine.E2E, engine.TTFT}), False),
@@ -47,10 +50,12 @@ ADAPTERS: tuple[tuple[Callable[[Span], Told | None], frozenset[str], bool], ...]
     (openinference.facts, frozenset({openinference.KIND}), False),
     (openllmetry.facts, frozenset({"traceloop.span.kind", "llm.request.type", "gen_ai.is_streaming"}), True),
     (haystack.facts, frozenset({"haystack", ""}), False),
+    (livekit.facts, frozenset({livekit.LABEL, livekit.TOOL}), False),
     (gen_ai.facts, frozenset({"gen_ai", "session", "user", "enduser", "ai"}), False),
     (log_events.facts, frozenset(), True),
     (litellm.facts, frozenset({"llm", "metadata"}), False),
     (templates.facts, frozenset({"logfire.msg_template"}), False),
+    (kind_attributes.facts, kind_attributes.LAST_WORDS, False),
     (http.facts, frozenset({"http.request.method", "http.method"}), False),
 )
 MAX_ERROR_CHARS = 200

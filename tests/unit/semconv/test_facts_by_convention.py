@@ -49,6 +49,30 @@ from tests.unit.semconv.telling import MS, event, facts, first_tokens
             "mlflow.spanType": '"CHAT_MODEL"',
             "mlflow.chat.tokenUsage": '{"input_tokens": 420, "output_tokens": 24, "cache_read_input_tokens": 384}',
         },
+        {
+            "openinference.span.kind": "LLM",
+            "llm.token_count.prompt": 420,
+            "llm.token_count.completion": 24,
+            "metadata.usage.cached_prompt_tokens": 384,
+        },
+        {
+            "haystack.component.type": "OpenAIChatGenerator",
+            "haystack.component.output": json.dumps(
+                {
+                    "replies": [
+                        {
+                            "meta": {
+                                "usage": {
+                                    "prompt_tokens": 420,
+                                    "completion_tokens": 24,
+                                    "prompt_tokens_details": {"cached_tokens": 384},
+                                }
+                            }
+                        }
+                    ]
+                }
+            ),
+        },
     ],
 )
 def test_it_counts_tokens(attributes: dict[str, Any]) -> None:
@@ -57,8 +81,9 @@ def test_it_counts_tokens(attributes: dict[str, Any]) -> None:
     assert known.cached_apart is False
 
 
-def test_langfuse_may_leave_the_cached_ones_out() -> None:
-    usage = json.dumps({"input": 36, "output": 24, "input_cached_tokens": 384})
+@pytest.mark.parametrize("name", ["input_cached_tokens", "input_cache_read", "cache_read_input_tokens"])
+def test_langfuse_may_leave_the_cached_ones_out(name: str) -> None:
+    usage = json.dumps({"input": 36, "output": 24, name: 384})
     known = facts({"langfuse.observation.type": "generation", "langfuse.observation.usage_details": usage})
     assert (known.input_tokens, known.cached_tokens, known.cached_apart) == (36, 384, True)
 
@@ -67,6 +92,16 @@ def test_langfuse_may_leave_the_cached_ones_out() -> None:
     ("attributes", "events", "claims"),
     [
         ({"gen_ai.operation.name": "chat", "gen_ai.response.time_to_first_chunk": 0.25}, (), [(250, None)]),
+        (
+            {
+                "haystack.component.type": "OpenAIChatGenerator",
+                "haystack.component.output": json.dumps(
+                    {"replies": ["Yes."], "meta": [{"completion_start_time": "2026-05-28T20:26:40.250000"}]}
+                ),
+            },
+            (),
+            [(250, None)],
+        ),
         ({"gen_ai.operation.name": "chat", "gen_ai.server.time_to_first_token": 250}, (), [(250, None)]),
         ({"ai.operationId": "ai.streamText.doStream", "ai.response.msToFirstChunk": 250.5}, (), [(250.5, None)]),
         ({"ai.operationId": "x.doStream"}, (event("ai.stream.firstChunk", 250),), [(250, None)]),
@@ -133,6 +168,12 @@ def test_it_reads_first_tokens(
             "langfuse.observation.type": "generation",
             "langfuse.observation.output": json.dumps(
                 {"role": "assistant", "tool_calls": [{"id": "c1", "function": {"name": "search", "arguments": "{}"}}]}
+            ),
+        },
+        {
+            "haystack.component.type": "OpenAIChatGenerator",
+            "haystack.component.output": json.dumps(
+                {"replies": [{"content": [{"tool_call": {"tool_name": "search", "arguments": {}, "id": "c1"}}]}]}
             ),
         },
         {

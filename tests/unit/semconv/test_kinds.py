@@ -47,6 +47,13 @@ from tests.unit.semconv.telling import facts
         ({"logfire.msg_template": "Function: {name}", "name": "search"}, Kind.TOOL),
         ({"mcp.method.name": "tools/call"}, Kind.TOOL),
         ({"mcp.method.name": "tools/list"}, Kind.MCP),
+        ({"haystack.agent.max_steps": 100}, Kind.AGENT),
+        ({"haystack.agent.step.llm.output": "{}"}, Kind.OTHER),
+        ({"haystack.component.type": "OpenAIChatGenerator"}, Kind.CALL),
+        ({"haystack.component.type": "PromptBuilder"}, Kind.CHAIN),
+        ({"haystack.tool.name": "search"}, Kind.TOOL),
+        ({"lk.agent_label": "support", "gen_ai.operation.name": "invoke_workflow"}, Kind.OTHER),
+        ({"lk.function_tool.name": "search"}, Kind.TOOL),
         ({"sixstage.stage": "tool_parsing"}, Kind.STAGE),
         ({"messaging.operation": "create"}, Kind.OTHER),
         ({}, Kind.OTHER),
@@ -54,6 +61,30 @@ from tests.unit.semconv.telling import facts
 )
 def test_it_knows_the_kind(attributes: dict[str, Any], kind: Kind) -> None:
     assert facts(attributes).kind is kind
+
+
+@pytest.mark.parametrize(
+    ("attributes", "kind"),
+    [
+        ({"langsmith.span.kind": "llm"}, Kind.CALL),
+        ({"lmnr.span.type": "TOOL"}, Kind.TOOL),
+        ({"gen_ai.span.kind": "AGENT"}, Kind.AGENT),
+        ({"ai.observability.span_type": "generation"}, Kind.CALL),
+        ({"vendor.observation.type": '"chain"'}, Kind.CHAIN),
+        ({"vendor.span.kind": "retriever"}, Kind.OTHER),
+        ({"span.kind": "client"}, Kind.OTHER),
+        ({"queue.message.kind": "agent"}, Kind.OTHER),
+        ({"vendor.span.kind": "llm", "gen_ai.operation.name": "embeddings"}, Kind.OTHER),
+        ({"vendor.span.kind": "llm", "gen_ai.operation.name": "execute_tool"}, Kind.TOOL),
+    ],
+)
+def test_a_convention_that_nobody_knows_is_read_by_the_look_of_its_kind(attributes: dict[str, Any], kind: Kind) -> None:
+    assert facts(attributes).kind is kind
+
+
+def test_a_haystack_agents_model_span_may_have_nothing_but_its_name() -> None:
+    assert facts({}, name="haystack.agent.step.llm").kind is Kind.CALL
+    assert facts({}, name="haystack.agent.step").kind is Kind.OTHER
 
 
 def test_an_engines_span_is_no_call() -> None:

@@ -32,6 +32,16 @@ def test_the_last_message_tells_whether_results_are_brought(last: dict[str, Any]
     assert ends_in_tool_results([history]) is expected
 
 
+def test_tools_that_are_offered_after_the_messages_are_no_results() -> None:
+    offered = {
+        "role": "tool",
+        "content": {"type": "function", "function": {"name": "search", "parameters": {"type": "object"}}},
+    }
+    assert ends_in_tool_results([{"role": "user", "content": "hi"}, offered, offered]) is False
+    assert ends_in_tool_results([{"role": "user", "content": "hi"}, {"role": "tool", "content": "12"}, offered]) is True
+    assert ends_in_tool_results([offered]) is None
+
+
 @pytest.mark.parametrize("value", [None, 5, "words about a tool", '["tool"]', '{"tool": 1}', '{"tool'])
 def test_what_cannot_be_read_tells_nothing(value: Any) -> None:
     assert ends_in_tool_results(value) is None

@@ -66,6 +66,15 @@ def test_two_layers_of_one_library_beside_each_other_are_one_call() -> None:
     assert len(run.calls) == 1
 
 
+def test_two_layers_with_one_answer_are_one_call_though_they_count_it_differently() -> None:
+    run = only_run("""
+        run       0 100  agent
+          wrap   10  90  call  scope=one answer=r-1 out=16
+          sdk    11  90  call  scope=two answer=r-1 out=15 first=40
+    """)
+    assert len(run.calls) == 1
+
+
 def test_a_model_span_without_an_answer_right_before_a_call_is_none() -> None:
     run = only_run("""
         run        0 100  agent
@@ -131,6 +140,16 @@ def test_an_agent_called_by_a_tools_name_is_that_tool() -> None:
     (tool,) = run.tools
     assert (tool.name, tool.agent, run.rounds) == ("helper", True, 2)
     assert [(call.span_id, call.scope) for call in run.calls] == [("chat1", 0), ("inner", 1), ("chat2", 0)]
+
+
+def test_an_agents_span_named_as_a_tool_is_none_where_that_tool_has_its_own() -> None:
+    run = only_run("""
+        run             0 100  agent
+          chat          0  40  call   first=20 asks=final_answer
+          final_answer 40  40  agent  id=note
+          final_answer 41  42  tool
+    """)
+    assert [tool.span_id for tool in run.tools] == ["final_answer"]
 
 
 def test_hand_offs_and_final_answers_do_no_work() -> None:

@@ -52,6 +52,24 @@ def test_a_chain_is_a_run_only_where_no_agent_is() -> None:
     """) == ["helper"]
 
 
+def test_steps_without_any_call_are_a_run_whose_time_is_nobodys() -> None:
+    run = only_run("""
+        request      0 100  plain
+          chain     10  90  chain
+            inner   20  80  chain
+    """)
+    assert (run.root_span_id, stages(run)) == ("chain", {"orchestration": 80})
+    assert codes(run) == ["model_not_instrumented"]
+    assert roots("request 0 100 plain") == []
+
+
+def test_steps_beside_a_run_of_the_same_trace_are_none() -> None:
+    assert roots("""
+        chain    0  40  chain
+        helper  50  90  agent
+    """) == ["helper"]
+
+
 def test_without_any_agent_the_root_is_the_run() -> None:
     assert roots("""
         main        0 100  plain

@@ -20,6 +20,7 @@ from ingest.semconv import (
     openllmetry,
     sixstage,
     templates,
+    tool_results,
     vercel,
 )
 from ingest.semconv.facts import NOTHING, Facts, Kind, Told
@@ -34,7 +35,7 @@ from ingest.spans import STATUS_ERROR, Span
 #  3. MCP before gen_ai: a server's tools/call says execute_tool too, and only MCP knows its side.
 #  4. Vendors' kinds before gen_ai: they mark wrappers (an outer streamText) that share gen_ai's attributes.
 #  5. gen_ai, the common ground.
-#  6. Events, LiteLLM and message templates fill what the others leave open.
+#  6. Events, LiteLLM, message templates and tools' results fill what the others leave open.
 #  7. A kind by the look of its attribute, where nobody knows the convention.
 #  8. HTTP last: a model's span that carries HTTP attributes stays a model's span.
 #
@@ -55,6 +56,7 @@ ADAPTERS: tuple[tuple[Callable[[Span], Told | None], frozenset[str], bool], ...]
     (log_events.facts, frozenset(), True),
     (litellm.facts, frozenset({"llm", "metadata"}), False),
     (templates.facts, frozenset({"logfire.msg_template"}), False),
+    (tool_results.facts, frozenset(tool_results.RESULTS), False),
     (kind_attributes.facts, kind_attributes.LAST_WORDS, False),
     (http.facts, frozenset({"http.request.method", "http.method"}), False),
 )

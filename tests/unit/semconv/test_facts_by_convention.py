@@ -274,6 +274,29 @@ def test_it_names_an_error_in_one_line(attributes: dict[str, Any], changes: dict
     assert (known.error, known.tool_failed) == (error, True)
 
 
+FAILED = {"type": "tool", "tool_call_id": "c1", "status": "error", "content": "station offline\nat line 3"}
+
+
+@pytest.mark.parametrize(
+    ("result", "error"),
+    [
+        (FAILED, "station offline"),
+        ({"type": "tool", "data": FAILED}, "station offline"),
+        ({"output": {"lc": 1, "kwargs": FAILED}, "kwargs": {"tags": []}}, "station offline"),
+        ({"content": [{"type": "text", "text": "station offline"}], "isError": True}, "station offline"),
+        ({"content": [], "isError": True}, "error"),
+        ({**FAILED, "status": "success"}, None),
+        ({"status": "error", "content": "of an order, not of the tool"}, None),
+        ({"messages": [FAILED]}, None),
+        (["error"], None),
+    ],
+)
+@pytest.mark.parametrize("key", ["gen_ai.tool.call.result", "output.value"])
+def test_a_tools_result_may_say_that_it_failed(key: str, result: Any, error: str | None) -> None:
+    known = facts({"gen_ai.operation.name": "execute_tool", key: json.dumps(result)})
+    assert (known.tool_failed, known.error) == (error is not None, error)
+
+
 def test_a_span_that_says_nothing_knows_nothing() -> None:
     known = facts({})
     assert (known.input_tokens, known.first_tokens, known.error, known.asked) == (None, (), None, None)

@@ -1,6 +1,6 @@
 """Conventions without an adapter of their own here: most mark their spans with an attribute that ends like the others'.
 
-    langsmith.span.kind=llm    lmnr.span.type=TOOL    gen_ai.span.kind=AGENT    vendor.observation.type=generation
+    langsmith.span.kind=llm    lmnr.span.type=TOOL    gen_ai.span.kind=AGENT    mastra.span.type=model_step
 
 Such a kind is taken where nobody else knows one. What the span says beside it mostly stands in common names.
 """
@@ -17,15 +17,21 @@ LAST_WORDS = frozenset({"kind", "type", "span_kind", "span_type", "spanType", "o
 _BEFORE = ("span", "observation")
 KINDS = {
     "agent": Kind.AGENT,
+    "agent_run": Kind.AGENT,
     "chain": Kind.CHAIN,
     "chat": Kind.CALL,
     "chat_model": Kind.CALL,
     "generation": Kind.CALL,
     "llm": Kind.CALL,
+    "mcp_tool_call": Kind.TOOL,
+    "model_generation": Kind.CALL,
+    "model_step": Kind.CALL,
     "tool": Kind.TOOL,
     "tool_call": Kind.TOOL,
     "task": Kind.CHAIN,
     "workflow": Kind.WORKFLOW,
+    "workflow_run": Kind.WORKFLOW,
+    "workflow_step": Kind.CHAIN,
 }
 TOOL_ROWS = (
     ("tool", "gen_ai.tool.name", text),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ingest.semconv import (
+    coding_agents,
     engine,
     gen_ai,
     haystack,
@@ -50,6 +51,7 @@ ADAPTERS: tuple[tuple[Callable[[Span], Told | None], frozenset[str], bool], ...]
     (mlflow.facts, frozenset({"mlflow"}), False),
     (openinference.facts, frozenset({openinference.KIND}), False),
     (openllmetry.facts, frozenset({"traceloop.span.kind", "llm.request.type", "gen_ai.is_streaming"}), True),
+    (coding_agents.facts, frozenset({coding_agents.TYPE}), False),
     (haystack.facts, frozenset({"haystack", ""}), False),
     (livekit.facts, frozenset({livekit.LABEL, livekit.TOOL}), False),
     (gen_ai.facts, frozenset({"gen_ai", "session", "user", "enduser", "ai"}), False),

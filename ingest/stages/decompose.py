@@ -20,6 +20,7 @@ from ingest.stages.run import build_run
 from ingest.stages.runs import RunRoot, find_runs
 from ingest.stages.scopes import build_scopes, holders
 from ingest.stages.split import split_by_estimate, split_call
+from ingest.stages.sub_agents import place_sub_agents
 from ingest.stages.sweep import sweep
 from ingest.stages.tools import asked_names, find_tools, promote
 from ingest.stages.tree import Node, build_tree, walk
@@ -37,6 +38,7 @@ def decompose(spans: Sequence[Span], engine_spans: Sequence[Span] = (), bases: B
     be estimated by; without them nothing is estimated.
     """
     tree = build_tree(spans)
+    place_sub_agents(tree)
     foreign = _by_response(engine_spans)
     runs = tuple(_run(root, foreign, bases or {}) for root in find_runs(tree))
     tree.release()

@@ -81,6 +81,29 @@ def test_it_counts_tokens(attributes: dict[str, Any]) -> None:
     assert known.cached_apart is False
 
 
+def test_a_coding_agents_request_leaves_the_cached_ones_out_and_counts_its_first_token_in_ms() -> None:
+    known = facts(
+        {
+            "span.type": "llm_request",
+            "model": "m-1",
+            "input_tokens": 2,
+            "output_tokens": 24,
+            "cache_read_tokens": 418,
+            "ttft_ms": 250,
+            "stop_reason": "tool_use",
+            "success": True,
+        }
+    )
+    assert (known.input_tokens, known.cached_tokens, known.cached_apart, known.output_tokens) == (2, 418, True, 24)
+    assert (known.request_model, known.finish_reason, known.error) == ("m-1", "tool_use", None)
+    assert first_tokens(known) == [(250, None)]
+
+
+def test_a_coding_agents_tool_may_fail_without_a_status() -> None:
+    known = facts({"span.type": "tool", "tool_name": "Bash", "tool_use_id": "c1", "success": False, "error": "exit 1"})
+    assert (known.tool, known.tool_call_id, known.tool_failed, known.error) == ("Bash", "c1", True, "exit 1")
+
+
 @pytest.mark.parametrize("name", ["input_cached_tokens", "input_cache_read", "cache_read_input_tokens"])
 def test_langfuse_may_leave_the_cached_ones_out(name: str) -> None:
     usage = json.dumps({"input": 36, "output": 24, name: 384})

@@ -142,6 +142,43 @@ def test_an_agent_called_by_a_tools_name_is_that_tool() -> None:
     assert [(call.span_id, call.scope) for call in run.calls] == [("chat1", 0), ("inner", 1), ("chat2", 0)]
 
 
+def test_an_agent_beside_the_tool_that_it_fills_is_what_that_tool_runs() -> None:
+    run = only_run("""
+        flow           0 200  workflow
+          outer        0 200  agent
+            chat1      0  40  call   first=20 asks=ask_helper
+            ask_helper 40 150  tool
+            chat2      150 190  call   first=170
+          helper      42 149  agent
+            inner1    45  80  call   first=60 asks=search
+            search    80 100  tool
+            inner2   100 145  call   first=120
+    """)
+    assert [(tool.name, tool.agent, tool.scope) for tool in run.tools] == [
+        ("ask_helper", True, 0),
+        ("search", False, 1),
+    ]
+    assert [(call.span_id, call.scope) for call in run.calls] == [
+        ("chat1", 0),
+        ("inner1", 1),
+        ("inner2", 1),
+        ("chat2", 0),
+    ]
+    assert stages(run)["tool_execution"] == 20 + 5 + 5
+
+
+def test_an_agent_that_fills_no_tool_stays_beside_it() -> None:
+    run = only_run("""
+        flow           0 200  workflow
+          outer        0 200  agent
+            chat1      0  40  call   first=20 asks=search
+            search    40 150  tool
+          helper      60 120  agent
+            inner     65 115  call   first=80
+    """)
+    assert [call.scope for call in run.calls] == [0, 0]
+
+
 def test_an_agents_span_named_as_a_tool_is_none_where_that_tool_has_its_own() -> None:
     run = only_run("""
         run             0 100  agent

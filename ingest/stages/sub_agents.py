@@ -1,0 +1,68 @@
+"""Sub-agents whose spans do not lie under the tool that called them.
+
+Some frameworks hang every agent's span under the workflow, also that of an agent which a tool runs:
+
+    workflow      |------------------------------|
+      agent       |------------------------------|
+        tool            |------------|
+      sub-agent          |----------|                 fills the tool: taken for what it runs
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from ingest.semconv import Kind
+from ingest.stages.tree import Node, Tree, sort_nodes, walk
+
+# How much of the tool the agent fills (in percent). Agents side by side do not fill each other's tools by chance.
+FILLS_PERCENT = 80
+LOOK_BACK = 16
+
+
+def place_sub_agents(tree: Tree) -> None:
+    """Hang each agent that fills another agent's tool under that tool."""
+    agents = [node for node in tree.order if node.kind is Kind.AGENT]
+    if len(agents) < 2:
+        return
+    tools = sorted([node for node in tree.order if node.kind is Kind.TOOL and not node.children], key=Node.key)
+    starts = [tool.start for tool in tools]
+    moved = False
+    for agent in agents:
+        before = bisect_right(starts, agent.start)
+        recent = tools[max(0, before - LOOK_BACK) : before]
+        home = next((tool for tool in reversed(recent) if _fills(agent, tool) and _may_hold(tool, agent)), None)
+        if home is not None:
+            _move(tree, agent, home)
+            moved = True
+    if moved:
+        tree.order = walk(tree.tops)
+
+
+def _fills(agent: Node, tool: Node) -> bool:
+    within = tool.start <= agent.start and agent.end <= tool.end
+    return within and (agent.end - agent.start) * 100 >= (tool.end - tool.start) * FILLS_PERCENT
+
+
+def _may_hold(tool: Node, agent: Node) -> bool:
+    """The agent hangs higher than the tool, not below a tool of its own, and not above this one."""
+    if tool.children or agent.missing_parent is not None:
+        return False
+    above = tool.parent
+    found = agent.parent is None
+    while above is not None:
+        if above is agent:
+            return False
+        found = found or above is agent.parent
+        above = above.parent
+    return found and tool.parent is not agent.parent
+
+
+def _move(tree: Tree, agent: Node, tool: Node) -> None:
+    if agent.parent is None:
+        tree.tops.remove(agent)
+    else:
+        agent.parent.children.remove(agent)
+    agent.parent = tool
+    tool.children.append(agent)
+    sort_nodes(tool.children)

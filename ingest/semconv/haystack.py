@@ -26,6 +26,7 @@ USAGE_ROWS = (
     ("output_tokens", "completion_tokens", whole),
     ("cached_tokens", "cache_read_input_tokens", whole),
 )
+DETAIL_ROWS = (("cached_tokens", "cached_tokens", whole),)
 
 
 def facts(span: Span) -> Told | None:
@@ -69,7 +70,7 @@ def _tell_call(told: Told, output: Any) -> None:
         tell(told, usage, USAGE_ROWS)
         details = usage.get("prompt_tokens_details")
         if isinstance(details, dict):
-            tell(told, details, (("cached_tokens", "cached_tokens", whole),))
+            tell(told, details, DETAIL_ROWS)
     first = instant(meta.get("completion_start_time"))
     if first is not None:
         told["first_tokens"] = (FirstToken(unix_ns=first, where="completion_start_time"),)

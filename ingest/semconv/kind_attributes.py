@@ -38,6 +38,7 @@ TOOL_ROWS = (
     ("tool", "tool.name", text),
     ("tool_call_id", "gen_ai.tool.call.id", text),
 )
+AGENT_ROWS = (("agent", "gen_ai.agent.name", text),)
 
 
 def facts(span: Span) -> Told | None:
@@ -49,7 +50,7 @@ def facts(span: Span) -> Told | None:
         tell(told, span.attributes, TOOL_ROWS)
         told.setdefault("tool", span.name)
     elif kind is Kind.AGENT:
-        tell(told, span.attributes, (("agent", "gen_ai.agent.name", text),))
+        tell(told, span.attributes, AGENT_ROWS)
         told.setdefault("agent", span.name)
     return told
 

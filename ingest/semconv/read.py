@@ -91,7 +91,10 @@ def read_facts(span: Span) -> Facts:
 
 def _speaking(shape: Shape, has_events: bool) -> _Adapters:
     """The adapters, in their order, that a span of this shape may concern."""
-    names = {*shape.keys, *(key.partition(".")[0] for key in shape.keys)}
+    keys = shape.keys
+    names = {*keys, *(key.partition(".")[0] for key in keys), *(key.rpartition(".")[2] for key in keys)}
+    if not keys:
+        names.add("")  # a span without any attribute
     return tuple(
         adapter for adapter, own, reads_events in ADAPTERS if (reads_events and has_events) or not own.isdisjoint(names)
     )

@@ -8,13 +8,18 @@ from __future__ import annotations
 from bisect import bisect_left
 
 from ingest.semconv.read import brings_tool_results
-from ingest.stages.drafts import CallDraft, Scope, ToolDraft
+from ingest.stages.drafts import CallDraft, Part, Scope, ToolDraft
+from ingest.stages.model import Outside
 from ingest.stages.split import cut_call
+from ingest.stages.tree import Node
 
 ASKING_REASONS = frozenset({"tool_calls", "tool_call", "tool_use", "tool-calls", "function_call"})
 # A tool's span may be closed a little after the next call has started, without being given up.
 GRACE_NS, GRACE_PERCENT = 20_000_000, 5
 LOOK_BACK = 16
+# A model span that stays open for longer than it takes to close it, after the tools in it, holds another call.
+GOES_ON_NS, GOES_ON_PERCENT = 100_000_000, 10
+MAX_BETWEEN = 4
 
 
 def settle_rounds(scopes: list[Scope]) -> None:
@@ -71,7 +76,34 @@ def _cut(call: CallDraft) -> None:
         return
     if call.first_token is not None and first <= call.first_token:
         return  # started on a guess while the model still read its input: no sign of a complete output
+    goes_on, end = _goes_on_for(call), call.end
     cut_call(call, first)
+    if goes_on:
+        call.parts.append(Part(start=first, end=end, owner=Outside.MODEL_UNSPLIT))  # the tools take theirs out of it
+        call.timed_by.warn(
+            "calls_inside", f"its span goes on for {goes_on} ns after the tools in it; it holds more calls"
+        )
+
+
+def _goes_on_for(call: CallDraft) -> int:
+    """For how long a call's span goes on after the tools that lie under it, where that is another call; else 0.
+
+    call   |=========|......|==|.....|=========|    one span for a whole loop, nobody tells how many calls
+    tools            |------|  |-----|
+    """
+    inner = [tool.end for tool in call.tools if tool.end < call.end and _lies_under(tool.nodes[0], call)]
+    left = call.end - max(inner) if inner else 0
+    is_long = left >= GOES_ON_NS and left * 100 >= (call.end - call.start) * GOES_ON_PERCENT
+    return left if is_long else 0
+
+
+def _lies_under(node: Node, call: CallDraft) -> bool:
+    above = node.parent
+    for _ in range(MAX_BETWEEN):
+        if above is None or above in call.nodes:
+            break
+        above = above.parent
+    return above in call.nodes
 
 
 def _wait(tool: ToolDraft, scope: Scope, starts: list[int]) -> None:

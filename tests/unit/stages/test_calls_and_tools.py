@@ -179,6 +179,31 @@ def test_an_agent_that_fills_no_tool_stays_beside_it() -> None:
     assert [call.scope for call in run.calls] == [0, 0]
 
 
+def test_a_model_span_that_goes_on_after_the_tools_in_it_holds_a_call_that_nobody_tells_of() -> None:
+    run = only_run("""
+        run          0 1000  agent
+          loop       0  900  call   first=200 asks=search
+            search 300  500  tool
+    """)
+    assert stages(run) == {
+        "prefill": 200,
+        "decode": 100,
+        "tool_execution": 200,
+        "model_unsplit": 400,
+        "orchestration": 100,
+    }
+    assert codes(run) == ["calls_inside"]
+
+
+def test_a_model_span_that_closes_once_its_tools_have_run_holds_one_call() -> None:
+    run = only_run("""
+        run          0 1000  agent
+          chat       0  520  call   first=200 asks=search
+            search 300  500  tool
+    """)
+    assert stages(run) == {"prefill": 200, "decode": 100, "tool_execution": 200, "orchestration": 500}
+
+
 def test_an_agents_span_named_as_a_tool_is_none_where_that_tool_has_its_own() -> None:
     run = only_run("""
         run             0 100  agent

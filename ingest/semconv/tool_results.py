@@ -13,6 +13,7 @@ from ingest.spans import Span
 
 RESULTS = (
     "gen_ai.tool.call.result",
+    "gen_ai.completion",
     "output.value",
     "traceloop.entity.output",
     "langfuse.observation.output",

@@ -56,6 +56,13 @@ from tests.unit.semconv.telling import MS, event, facts, first_tokens
             "metadata.usage.cached_prompt_tokens": 384,
         },
         {
+            "langsmith.span.kind": "llm",
+            "gen_ai.operation.name": "chat",
+            "gen_ai.usage.input_tokens": 420,
+            "gen_ai.usage.output_tokens": 24,
+            "langsmith.metadata.usage_metadata": '{"input_tokens": 420, "input_token_details": {"cache_read": 384}}',
+        },
+        {
             "haystack.component.type": "OpenAIChatGenerator",
             "haystack.component.output": json.dumps(
                 {
@@ -191,6 +198,12 @@ def test_it_reads_first_tokens(
             "langfuse.observation.type": "generation",
             "langfuse.observation.output": json.dumps(
                 {"role": "assistant", "tool_calls": [{"id": "c1", "function": {"name": "search", "arguments": "{}"}}]}
+            ),
+        },
+        {
+            "langsmith.span.kind": "llm",
+            "gen_ai.completion": json.dumps(
+                {"generations": [[{"message": {"tool_calls": [{"name": "search", "id": "c1", "type": "tool_call"}]}}]]}
             ),
         },
         {

@@ -13,11 +13,14 @@ import re
 from typing import Any
 
 from ingest.semconv import (
+    coding_agents,
     engine,
     gen_ai,
     http,
     langfuse,
+    langsmith,
     litellm,
+    livekit,
     log_events,
     mcp,
     mlflow,
@@ -40,6 +43,7 @@ _TABLES: tuple[tuple[Row, ...], ...] = (
     vercel.CALL_ROWS, vercel.TOOL_ROWS, vercel.IDENTITY_ROWS, langfuse.ROWS, langfuse.IDENTITY_ROWS,
     openinference.CALL_ROWS, openinference.TOOL_ROWS, openinference.IDENTITY_ROWS,
     openllmetry.CALL_ROWS, openllmetry.IDENTITY_ROWS, gen_ai.CALL_ROWS, gen_ai.TOOL_ROWS, gen_ai.IDENTITY_ROWS,
+    coding_agents.CALL_ROWS, coding_agents.TOOL_ROWS, langsmith.IDENTITY_ROWS, livekit.TOOL_ROWS,
     log_events.CHOICE_ROWS, log_events.DETAIL_ROWS, templates.CALL_ROWS, templates.ROOT_ROWS,
 )  # fmt: skip
 # Kept as they are: what the adapters read as plain facts, and what else decides a span's kind.
@@ -49,7 +53,8 @@ FACT_KEYS = frozenset(row[1] for table in _TABLES for row in table) | {
     "metadata.usage_object", "langfuse.observation.completion_start_time", "mlflow.spanType",
     "mlflow.spanFunctionName", "mlflow.traceRequestId", "logfire.msg_template", "traceloop.entity.name",
     "traceloop.entity.path", "smolagents.tools_names", "input.mime_type", "output.mime_type", "event.name",
-    "exception.type", "error.type",
+    "exception.type", "error.type", "span.type", "haystack.tool.name", "haystack.component.type", "lk.agent_label",
+    "langsmith.span.kind", "langsmith.metadata.usage_metadata",
 }  # fmt: skip
 # The first line of an error, no more: what follows quotes what was asked.
 ERROR_KEYS = frozenset({"exception.message", "error.message", "langfuse.observation.status_message",

@@ -15,7 +15,7 @@ CORPUS = {capture.name: capture for capture in captures("corpus")}
 
 def test_captures_of_one_library_are_one_emitters() -> None:
     emitters = {emitter_of(capture) for capture in CORPUS.values()}
-    assert len(emitters) == 19
+    assert len(emitters) == 20
     assert {"otel-openai-v2", "strands", "litellm", "openinference-openai-agents"} <= emitters
     assert emitter_of(CORPUS["otel-openai-v2-latest-parallel"]) == emitter_of(CORPUS["otel-openai-v2-http-http"])
 

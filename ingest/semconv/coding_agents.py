@@ -9,12 +9,12 @@ interaction           |--------------------------------|     one prompt of the u
 
 from __future__ import annotations
 
-from ingest.semconv.facts import FirstToken, Kind, Told
+from ingest.semconv.facts import AGENT, CALL, TOOL, FirstToken, Told
 from ingest.semconv.values import flag, milliseconds, tell, text, whole
 from ingest.spans import Span
 
 TYPE = "span.type"
-KINDS = {"interaction": Kind.AGENT, "llm_request": Kind.CALL, "tool": Kind.TOOL}
+KINDS = {"interaction": AGENT, "llm_request": CALL, "tool": TOOL}
 CALL_ROWS = (
     ("request_model", "model", text),
     ("input_tokens", "input_tokens", whole),
@@ -32,16 +32,16 @@ def facts(span: Span) -> Told | None:
     if kind is None:
         return None
     told = Told(kind=kind)
-    if kind is Kind.CALL:
+    if kind is CALL:
         tell(told, attributes, CALL_ROWS)
         told["cached_apart"] = "cached_tokens" in told
         after_ns = milliseconds(attributes.get(FIRST_TOKEN))
         if after_ns is not None:
             told["first_tokens"] = (FirstToken(unix_ns=span.start_unix_ns + after_ns, where=FIRST_TOKEN),)
-    elif kind is Kind.TOOL:
+    elif kind is TOOL:
         tell(told, attributes, TOOL_ROWS)
         told.setdefault("tool", span.name)
-    if kind is not Kind.AGENT and flag(attributes.get("success")) is False:
+    if kind is not AGENT and flag(attributes.get("success")) is False:
         told["error"] = text(attributes.get("error")) or "error"
         told["tool_failed"] = True
     return told

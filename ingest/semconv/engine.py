@@ -6,7 +6,7 @@ the core's, so their sums differ by some milliseconds.
 
 from __future__ import annotations
 
-from ingest.semconv.facts import EngineTimes, Kind, Told
+from ingest.semconv.facts import ENGINE, EngineTimes, Told
 from ingest.semconv.values import first_text, seconds, tell, text, whole
 from ingest.spans import KIND_SERVER, Attributes, Span
 
@@ -47,7 +47,7 @@ def facts(span: Span) -> Told | None:
         )
     )
     if "gen_ai.operation.name" not in attributes or span.kind == KIND_SERVER:
-        told["kind"] = Kind.ENGINE
+        told["kind"] = ENGINE
         tell(told, attributes, ROWS)
     return told
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ingest.semconv.facts import AskedTool, FirstToken, Kind, Told
+from ingest.semconv.facts import AGENT, CALL, TOOL, WORKFLOW, AskedTool, FirstToken, Told
 from ingest.semconv.messages import asked_in, shows_text
 from ingest.semconv.values import (
     document,
@@ -24,13 +24,13 @@ from ingest.semconv.values import (
 from ingest.spans import Attributes, Span
 
 KINDS = {
-    "chat": Kind.CALL,
-    "generate_content": Kind.CALL,
-    "text_completion": Kind.CALL,
-    "completion": Kind.CALL,
-    "invoke_agent": Kind.AGENT,
-    "invoke_workflow": Kind.WORKFLOW,
-    "execute_tool": Kind.TOOL,
+    "chat": CALL,
+    "generate_content": CALL,
+    "text_completion": CALL,
+    "completion": CALL,
+    "invoke_agent": AGENT,
+    "invoke_workflow": WORKFLOW,
+    "execute_tool": TOOL,
 }
 # Operations of the convention that are none of the above. Any other that answers like a model is a call.
 OTHERS = ("create_agent", "plan", "embeddings", "retrieval")
@@ -82,16 +82,16 @@ def facts(span: Span) -> Told | None:
     told: Told = {}
     tell(told, attributes, IDENTITY_ROWS)
     if kind is None and operation not in OTHERS and _answers(attributes):
-        kind = Kind.CALL
+        kind = CALL
     if kind is not None:
         told["kind"] = kind
-    if kind is Kind.CALL or operation is None:
+    if kind is CALL or operation is None:
         _tell_call(told, span)  # another convention may have said that it is a call
-    elif kind is Kind.TOOL:
+    elif kind is TOOL:
         tell(told, attributes, TOOL_ROWS)
         if attributes.get("gen_ai.tool.status") == "error":
             told["tool_failed"] = True
-    elif kind is Kind.WORKFLOW:
+    elif kind is WORKFLOW:
         tell(told, attributes, (("agent", "gen_ai.workflow.name", text),))
     return told or None
 

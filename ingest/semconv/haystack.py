@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ingest.semconv.facts import FirstToken, Kind, Told
+from ingest.semconv.facts import AGENT, CALL, CHAIN, TOOL, FirstToken, Kind, Told
 from ingest.semconv.messages import asked_in, shows_text
 from ingest.semconv.values import document, instant, tell, text, whole
 from ingest.spans import Span
@@ -35,9 +35,9 @@ def facts(span: Span) -> Told | None:
     if kind is None:
         return None
     told = Told(kind=kind)
-    if kind is Kind.TOOL:
+    if kind is TOOL:
         told["tool"] = text(attributes.get("haystack.tool.name")) or span.name
-    elif kind is Kind.CALL:
+    elif kind is CALL:
         _tell_call(told, next((attributes[key] for key in OUTPUTS if key in attributes), None))
     return told
 
@@ -45,14 +45,14 @@ def facts(span: Span) -> Told | None:
 def _kind(span: Span) -> Kind | None:
     attributes = span.attributes
     if "haystack.tool.name" in attributes:
-        return Kind.TOOL
+        return TOOL
     if "haystack.agent.max_steps" in attributes:
-        return Kind.AGENT
+        return AGENT
     component = attributes.get("haystack.component.type")
     if span.name == CALL_SPAN or (isinstance(component, str) and component.endswith(GENERATOR)):
-        return Kind.CALL
+        return CALL
     if component is not None or any(key.startswith("haystack.pipeline.") for key in attributes):
-        return Kind.CHAIN
+        return CHAIN
     return None
 
 

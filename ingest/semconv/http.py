@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ingest.semconv.facts import Kind, Told
+from ingest.semconv.facts import HTTP, Told
 from ingest.semconv.values import tell, whole
 from ingest.spans import KIND_CLIENT, Span
 
@@ -18,5 +18,5 @@ def facts(span: Span) -> Told | None:
         return None
     told = tell({}, attributes, ROWS)
     if span.kind == KIND_CLIENT:
-        told["kind"] = Kind.HTTP
+        told["kind"] = HTTP
     return told

@@ -8,30 +8,31 @@ Such a kind is taken where nobody else knows one. What the span says beside it m
 from __future__ import annotations
 
 from ingest.semconv import gen_ai
-from ingest.semconv.facts import Kind, Told
+from ingest.semconv.facts import AGENT, CALL, CHAIN, TOOL, WORKFLOW, Kind, Told
 from ingest.semconv.values import tell, text
+from ingest.shapes import Shape, shape_of
 from ingest.spans import Attributes, Span
 
 # The last word of such an attribute, and the words that may stand before it.
 LAST_WORDS = frozenset({"kind", "type", "span_kind", "span_type", "spanType", "observation_type"})
 _BEFORE = ("span", "observation")
 KINDS = {
-    "agent": Kind.AGENT,
-    "agent_run": Kind.AGENT,
-    "chain": Kind.CHAIN,
-    "chat": Kind.CALL,
-    "chat_model": Kind.CALL,
-    "generation": Kind.CALL,
-    "llm": Kind.CALL,
-    "mcp_tool_call": Kind.TOOL,
-    "model_generation": Kind.CALL,
-    "model_step": Kind.CALL,
-    "tool": Kind.TOOL,
-    "tool_call": Kind.TOOL,
-    "task": Kind.CHAIN,
-    "workflow": Kind.WORKFLOW,
-    "workflow_run": Kind.WORKFLOW,
-    "workflow_step": Kind.CHAIN,
+    "agent": AGENT,
+    "agent_run": AGENT,
+    "chain": CHAIN,
+    "chat": CALL,
+    "chat_model": CALL,
+    "generation": CALL,
+    "llm": CALL,
+    "mcp_tool_call": TOOL,
+    "model_generation": CALL,
+    "model_step": CALL,
+    "tool": TOOL,
+    "tool_call": TOOL,
+    "task": CHAIN,
+    "workflow": WORKFLOW,
+    "workflow_run": WORKFLOW,
+    "workflow_step": CHAIN,
 }
 TOOL_ROWS = (
     ("tool", "gen_ai.tool.name", text),
@@ -46,20 +47,31 @@ def facts(span: Span) -> Told | None:
     if kind is None or span.attributes.get("gen_ai.operation.name") in gen_ai.OTHERS:
         return None
     told = Told(kind=kind)
-    if kind is Kind.TOOL:
+    if kind is TOOL:
         tell(told, span.attributes, TOOL_ROWS)
         told.setdefault("tool", span.name)
-    elif kind is Kind.AGENT:
+    elif kind is AGENT:
         tell(told, span.attributes, AGENT_ROWS)
         told.setdefault("agent", span.name)
     return told
 
 
 def _kind(attributes: Attributes) -> Kind | None:
-    for key, value in attributes.items():
+    shape = shape_of(attributes)
+    remembered = shape.memory.get(id(LAST_WORDS))
+    keys: list[str] = remembered[1] if remembered else shape.remember(LAST_WORDS, _keys(shape))
+    for key in keys:
+        known = KINDS.get((text(attributes[key]) or "").lower())
+        if known is not None:
+            return known
+    return None
+
+
+def _keys(shape: Shape) -> list[str]:
+    """The attributes that mark a kind."""
+    found = []
+    for key in sorted(shape.keys):
         stem, _, last = key.rpartition(".")
         if last in LAST_WORDS and stem and (last not in ("kind", "type") or stem.rpartition(".")[2] in _BEFORE):
-            known = KINDS.get((text(value) or "").lower())
-            if known is not None:
-                return known
-    return None
+            found.append(key)
+    return found

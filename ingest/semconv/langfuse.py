@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ingest.semconv.facts import FirstToken, Kind, Told
+from ingest.semconv.facts import AGENT, CALL, CHAIN, TOOL, FirstToken, Told
 from ingest.semconv.messages import asked_in, shows_text
 from ingest.semconv.values import document, instant, tell, text, whole
 from ingest.spans import Span
@@ -12,10 +12,10 @@ from ingest.spans import Span
 TYPE = "langfuse.observation.type"
 COMPLETION_START = "langfuse.observation.completion_start_time"
 KINDS = {
-    "agent": Kind.AGENT,
-    "generation": Kind.CALL,
-    "tool": Kind.TOOL,
-    "chain": Kind.CHAIN,
+    "agent": AGENT,
+    "generation": CALL,
+    "tool": TOOL,
+    "chain": CHAIN,
 }
 ROWS = (
     ("response_model", "langfuse.observation.model.name", text),
@@ -40,11 +40,11 @@ def facts(span: Span) -> Told | None:
     if known is None:
         return told  # "span" is also what foreign spans get: another convention may know better
     told["kind"] = known
-    if known is Kind.CALL:
+    if known is CALL:
         _tell_call(told, span)
-    elif known is Kind.TOOL:
+    elif known is TOOL:
         told["tool"] = span.name
-    elif known is Kind.AGENT:
+    elif known is AGENT:
         told["agent"] = span.name
     if attributes.get("langfuse.observation.level") == "ERROR":
         told["tool_failed"] = True

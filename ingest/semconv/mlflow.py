@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from ingest.semconv.facts import FirstToken, Kind, Told
+from ingest.semconv.facts import AGENT, CALL, CHAIN, TOOL, WORKFLOW, FirstToken, Told
 from ingest.semconv.messages import asked_in, bears_token, shows_text
 from ingest.semconv.values import document, flag, tell, text, whole
 from ingest.spans import Event, Span
 
 CHUNK = "mlflow.chunk.item."
 KINDS = {
-    "AGENT": Kind.AGENT,
-    "CHAT_MODEL": Kind.CALL,
-    "LLM": Kind.CALL,
-    "TOOL": Kind.TOOL,
-    "CHAIN": Kind.CHAIN,
-    "WORKFLOW": Kind.WORKFLOW,
-    "TASK": Kind.CHAIN,
+    "AGENT": AGENT,
+    "CHAT_MODEL": CALL,
+    "LLM": CALL,
+    "TOOL": TOOL,
+    "CHAIN": CHAIN,
+    "WORKFLOW": WORKFLOW,
+    "TASK": CHAIN,
 }
 ROWS = (
     ("response_model", "mlflow.llm.model", text),
@@ -31,11 +31,11 @@ def facts(span: Span) -> Told | None:
     if kind is None:
         return None
     told = Told(kind=kind)
-    if kind is Kind.CALL:
+    if kind is CALL:
         _tell_call(told, span)
-    elif kind is Kind.TOOL:
+    elif kind is TOOL:
         told["tool"] = text(attributes.get("mlflow.spanFunctionName")) or span.name
-    elif kind is Kind.AGENT:
+    elif kind is AGENT:
         told["agent"] = text(attributes.get("mlflow.spanFunctionName")) or span.name
     return told
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ingest.semconv.facts import AskedTool, FirstToken, Kind, Told
+from ingest.semconv.facts import AGENT, CALL, CHAIN, TOOL, AskedTool, FirstToken, Told
 from ingest.semconv.messages import asked_in, ends_in_tool_results, shows_text
 from ingest.semconv.values import document, milliseconds, tell, text, whole
 from ingest.spans import Attributes, Span
 
 KIND = "openinference.span.kind"
 FIRST_TOKEN_EVENT = "First Token Stream Event"
-KINDS = {"AGENT": Kind.AGENT, "CHAIN": Kind.CHAIN, "LLM": Kind.CALL, "TOOL": Kind.TOOL}
+KINDS = {"AGENT": AGENT, "CHAIN": CHAIN, "LLM": CALL, "TOOL": TOOL}
 CALL_ROWS = (
     ("response_model", "llm.response.model_name", text),
     ("response_model", "llm.model_name", text),
@@ -43,12 +43,12 @@ def facts(span: Span) -> Told | None:
     if known is None:
         return told
     told["kind"] = known
-    if known is Kind.CALL:
+    if known is CALL:
         _tell_call(told, span)
-    elif known is Kind.TOOL:
+    elif known is TOOL:
         tell(told, attributes, TOOL_ROWS)
         told.setdefault("tool", span.name)
-    elif known is Kind.AGENT:
+    elif known is AGENT:
         _tell_identity(told, attributes)
     return told
 

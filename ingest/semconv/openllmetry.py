@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ingest.semconv.facts import FirstToken, Kind, Told
+from ingest.semconv.facts import AGENT, CALL, TOOL, WORKFLOW, FirstToken, Told
 from ingest.semconv.values import flag, tell, text, whole
 from ingest.spans import Span
 
 CHUNK_EVENT = "gen_ai.content.completion.chunk"
 EVENT_LIMIT = 128
-KINDS = {"workflow": Kind.WORKFLOW, "agent": Kind.AGENT, "task": Kind.WORKFLOW, "tool": Kind.TOOL}
+KINDS = {"workflow": WORKFLOW, "agent": AGENT, "task": WORKFLOW, "tool": TOOL}
 MODEL_REQUESTS = ("chat", "completion")
 IDENTITY = "traceloop.association.properties."
 CALL_ROWS = (
@@ -32,7 +32,7 @@ def facts(span: Span) -> Told | None:
     attributes = span.attributes
     kind = KINDS.get(str(attributes.get("traceloop.span.kind")))
     if kind is None and attributes.get("llm.request.type") in MODEL_REQUESTS:
-        kind = Kind.CALL
+        kind = CALL
     chunks = [event.unix_ns for event in span.events if event.name == CHUNK_EVENT]
     if kind is None and not chunks and "gen_ai.is_streaming" not in attributes:
         return None
@@ -40,9 +40,9 @@ def facts(span: Span) -> Told | None:
     if kind is not None:
         told["kind"] = kind
     entity = text(attributes.get("traceloop.entity.name"))
-    if entity is not None and kind in (Kind.TOOL, Kind.AGENT, Kind.WORKFLOW):
-        told["tool" if kind is Kind.TOOL else "agent"] = entity
-    if kind is None or kind is Kind.CALL:
+    if entity is not None and kind in (TOOL, AGENT, WORKFLOW):
+        told["tool" if kind is TOOL else "agent"] = entity
+    if kind is None or kind is CALL:
         tell(told, attributes, CALL_ROWS)
         if chunks:
             told["first_tokens"] = (_first_token(span, chunks),)

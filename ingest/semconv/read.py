@@ -25,7 +25,7 @@ from ingest.semconv import (
     tool_results,
     vercel,
 )
-from ingest.semconv.facts import NOTHING, Facts, Kind, Told
+from ingest.semconv.facts import CALL, NOTHING, TOOL, Facts, Told
 from ingest.semconv.messages import ends_in_tool_results
 from ingest.semconv.values import text
 from ingest.shapes import Shape, shape_of
@@ -55,7 +55,7 @@ ADAPTERS: tuple[tuple[Callable[[Span], Told | None], frozenset[str], bool], ...]
     (openllmetry.facts, frozenset({"traceloop.span.kind", "llm.request.type", "gen_ai.is_streaming"}), True),
     (coding_agents.facts, frozenset({coding_agents.TYPE}), False),
     (haystack.facts, frozenset({"haystack", ""}), False),
-    (livekit.facts, frozenset({livekit.LABEL, livekit.TOOL}), False),
+    (livekit.facts, frozenset({livekit.LABEL, livekit.TOOL_NAME}), False),
     (gen_ai.facts, frozenset({"gen_ai", "session", "user", "enduser", "ai"}), False),
     (log_events.facts, frozenset(), True),
     (litellm.facts, frozenset({"llm", "metadata"}), False),
@@ -85,7 +85,7 @@ def read_facts(span: Span) -> Facts:
         told = {**told, "error": told.get("error") or _error(span), "tool_failed": True}
     elif attributes.get("haystack.tool.error"):
         told = {**told, "error": text(attributes["haystack.tool.error"]) or "error", "tool_failed": True}
-    elif "error.type" in attributes and told.get("kind") in (Kind.CALL, Kind.TOOL):
+    elif "error.type" in attributes and told.get("kind") in (CALL, TOOL):
         told.setdefault("error", text(attributes["error.type"]))
         told["tool_failed"] = True
     return Facts(**told) if told else NOTHING

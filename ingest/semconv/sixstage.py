@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ingest.semconv.facts import FirstToken, Kind, Told
+from ingest.semconv.facts import STAGE, FirstToken, Told
 from ingest.semconv.values import flag, tell, text, whole
 from ingest.spans import Span
 
@@ -19,7 +19,7 @@ def facts(span: Span) -> Told | None:
     if "stage" not in told and "sixstage.queue" in span.attributes:
         told["stage"] = "queue"
     if "stage" in told:
-        told["kind"] = Kind.STAGE
+        told["kind"] = STAGE
     for event in span.events:
         if event.name == FIRST_TOKEN_EVENT:
             told["first_tokens"] = (FirstToken(unix_ns=event.unix_ns, where=f"event {FIRST_TOKEN_EVENT}"),)

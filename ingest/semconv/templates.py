@@ -6,23 +6,23 @@ filled in.
 
 from __future__ import annotations
 
-from ingest.semconv.facts import Kind, Told
+from ingest.semconv.facts import AGENT, CALL, TOOL, WORKFLOW, Kind, Told
 from ingest.semconv.messages import asked_in
 from ingest.semconv.values import document, tell, text, whole
 from ingest.spans import Attributes, Span
 
 TEMPLATES: tuple[tuple[str, Kind], ...] = (
-    ("OpenAI Agents trace:", Kind.WORKFLOW),
-    ("Agent run:", Kind.AGENT),
-    ("{agent_name} run", Kind.AGENT),
-    ("Function:", Kind.TOOL),
-    ("MCP tool call:", Kind.TOOL),
-    ("running tool:", Kind.TOOL),
-    ("Handoff:", Kind.TOOL),
-    ("Responses API with", Kind.CALL),
-    ("Chat completion with", Kind.CALL),
-    ("Chat Completion with", Kind.CALL),
-    ("Message with", Kind.CALL),
+    ("OpenAI Agents trace:", WORKFLOW),
+    ("Agent run:", AGENT),
+    ("{agent_name} run", AGENT),
+    ("Function:", TOOL),
+    ("MCP tool call:", TOOL),
+    ("running tool:", TOOL),
+    ("Handoff:", TOOL),
+    ("Responses API with", CALL),
+    ("Chat completion with", CALL),
+    ("Chat Completion with", CALL),
+    ("Message with", CALL),
 )
 CALL_ROWS = (("response_id", "response_id", text),)
 ROOT_ROWS = (("session", "group_id", text),)
@@ -37,9 +37,9 @@ def facts(span: Span) -> Told | None:
     if kind is None:
         return None
     told = Told(kind=kind)
-    if kind is Kind.CALL:
+    if kind is CALL:
         _tell_call(told, attributes)
-    elif kind is Kind.TOOL:
+    elif kind is TOOL:
         told["tool"] = text(attributes.get("name")) or text(attributes.get("gen_ai.tool.name")) or span.name
         if template.startswith("Handoff:"):
             told["tool"] = "handoff"

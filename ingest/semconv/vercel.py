@@ -5,7 +5,7 @@ The inner `doStream` and `doGenerate` are the model calls; a doStream stays open
 
 from __future__ import annotations
 
-from ingest.semconv.facts import FirstToken, Kind, Told
+from ingest.semconv.facts import AGENT, CALL, TOOL, FirstToken, Told
 from ingest.semconv.messages import asked_in
 from ingest.semconv.values import milliseconds, tell, text, whole
 from ingest.spans import Span
@@ -44,17 +44,17 @@ def facts(span: Span) -> Told | None:
         return None
     told = tell({}, attributes, IDENTITY_ROWS)
     if operation.endswith(CALL_SUFFIXES):
-        told["kind"] = Kind.CALL
+        told["kind"] = CALL
         told["streamed"] = operation.endswith("doStream")
         tell(told, attributes, CALL_ROWS)
         told["first_tokens"] = _first_tokens(span)
         told["asked"] = asked_in(attributes.get("ai.response.toolCalls"))
         told["shows_text"] = bool(attributes.get("ai.response.text"))
     elif operation == "ai.toolCall":
-        told["kind"] = Kind.TOOL
+        told["kind"] = TOOL
         tell(told, attributes, TOOL_ROWS)
     elif operation in LOOPS:
-        told["kind"] = Kind.AGENT
+        told["kind"] = AGENT
         tell(told, attributes, (("agent", "ai.telemetry.functionId", text),))
     return told
 

@@ -9,7 +9,24 @@ from ingest.spans import STATUS_ERROR
 from ingest.stages.claims import owner_in
 from ingest.stages.drafts import CallDraft, Scope, ToolDraft
 from ingest.stages.engine_facts import choices_of
-from ingest.stages.model import Breakdown, Call, Outside, Owner, Phase, Source, Stage, Tool
+from ingest.stages.model import (
+    BY_CLIENT,
+    CONTINUE_DECODE,
+    DECODE,
+    ESTIMATED,
+    PREFILL,
+    RE_ENCODING,
+    TOOL_EXECUTION,
+    TOOL_PARSING,
+    Breakdown,
+    Call,
+    Outside,
+    Owner,
+    Phase,
+    Source,
+    Stage,
+    Tool,
+)
 from ingest.stages.tools import is_pseudo, transport_ns
 
 _WEAKEST_LAST = {source: place for place, source in enumerate(Source)}
@@ -18,8 +35,8 @@ _NO_STAGES: dict[Stage, int] = dict.fromkeys(Stage, 0)
 _NO_OUTSIDE: dict[Outside, int] = dict.fromkeys(Outside, 0)
 _NO_SOURCES: dict[Stage, Source | None] = dict.fromkeys(Stage, None)
 _STAGES_OF = {
-    False: (Stage.PREFILL, Stage.DECODE),
-    True: (Stage.RE_ENCODING, Stage.CONTINUE_DECODE),
+    False: (PREFILL, DECODE),
+    True: (RE_ENCODING, CONTINUE_DECODE),
 }
 
 
@@ -57,9 +74,9 @@ def _busy(scopes: list[Scope], stages: dict[Stage, int]) -> dict[Stage, int]:
                     busy[owner] += part.end - part.start
         for tool in scope.tools:
             if tool.inner is None:
-                busy[Stage.TOOL_EXECUTION] += tool.end - tool.start
-    busy[Stage.TOOL_PARSING] = stages[Stage.TOOL_PARSING]
-    busy[Stage.TOOL_EXECUTION] = max(busy[Stage.TOOL_EXECUTION], stages[Stage.TOOL_EXECUTION])
+                busy[TOOL_EXECUTION] += tool.end - tool.start
+    busy[TOOL_PARSING] = stages[TOOL_PARSING]
+    busy[TOOL_EXECUTION] = max(busy[TOOL_EXECUTION], stages[TOOL_EXECUTION])
     return busy
 
 
@@ -73,9 +90,9 @@ def _sources(scopes: list[Scope]) -> dict[Stage, Source | None]:
             if known is None or _WEAKEST_LAST[call.source] > _WEAKEST_LAST[known]:
                 weakest[reading] = weakest[writing] = call.source
             if call.tools:
-                weakest[Stage.TOOL_PARSING] = Source.CLIENT
+                weakest[TOOL_PARSING] = BY_CLIENT
         if scope.tools:
-            weakest[Stage.TOOL_EXECUTION] = Source.CLIENT
+            weakest[TOOL_EXECUTION] = BY_CLIENT
     return weakest
 
 
@@ -137,7 +154,7 @@ def _tpot(call: CallDraft) -> int | None:
     written side by side it is that of the one whose time counts."""
     choices = choices_of(call) if len(call.engines) > 1 else ()
     tokens = output_tokens(call) if len(choices) < 2 else choices[0].facts.output_tokens
-    if call.decode_ns is None or tokens is None or tokens < 2 or call.source is Source.ESTIMATED:
+    if call.decode_ns is None or tokens is None or tokens < 2 or call.source is ESTIMATED:
         return None
     return call.decode_ns // (tokens - 1)
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import fields, replace
 
-from ingest.semconv import Facts, Kind
+from ingest.semconv import Facts
+from ingest.semconv.facts import AGENT, CALL, CHAIN, ENGINE, HTTP, OTHER, TOOL, WORKFLOW
 from ingest.stages.drafts import CallDraft
 from ingest.stages.tree import Node
 
@@ -24,7 +25,7 @@ _FACT_NAMES = tuple(field.name for field in fields(Facts) if field.name not in (
 # Facts in which two spans of one call cannot differ. Input tokens are none: some leave the cached ones out.
 _TELL_APART = ("response_id", "output_tokens", "request_model", "response_model")
 _UNTOLD = (None, False, ())
-_BARRIERS = frozenset({Kind.TOOL, Kind.AGENT, Kind.WORKFLOW})
+_BARRIERS = frozenset({TOOL, AGENT, WORKFLOW})
 
 
 def find_calls(order: list[Node]) -> list[CallDraft]:
@@ -38,11 +39,11 @@ def find_calls(order: list[Node]) -> list[CallDraft]:
         if len(node.children) > 1:
             _merge_siblings(node, groups)
         above = node.above
-        if node.kind is Kind.CALL:
+        if node.kind is CALL:
             _close_call(node, above, groups, inner, wrappers)
-        elif above is not None and node in holding and node.kind in (Kind.AGENT, Kind.WORKFLOW):
+        elif above is not None and node in holding and node.kind in (AGENT, WORKFLOW):
             wrappers.add(above)
-        if node.parent is not None and node.kind is not Kind.TOOL and (node.kind is Kind.CALL or node in holding):
+        if node.parent is not None and node.kind is not TOOL and (node.kind is CALL or node in holding):
             holding.add(node.parent)
     found = _with_hints(order, groups)
     for call in found:
@@ -72,7 +73,7 @@ def _note_calls_above(order: list[Node]) -> None:
         parent = node.parent
         if parent is None or parent.kind in _BARRIERS:
             node.above = None
-        elif parent.kind is Kind.CALL:
+        elif parent.kind is CALL:
             node.above = parent
         else:
             node.above = None if node is root else parent.above
@@ -92,7 +93,7 @@ def _close_call(
         below = [_as_attempts(below)]
     if node in wrappers or len(below) > 1:
         # A model span around several calls is a loop, its tokens are their sum.
-        node.kind = Kind.CHAIN
+        node.kind = CHAIN
         if above is not None:
             wrappers.add(above)
         return
@@ -119,10 +120,10 @@ def _merge_siblings(parent: Node, groups: dict[Node, CallDraft]) -> None:
     """Join or drop model spans of one parent that tell of the same call."""
     before: Node | None = None
     for child in parent.children:
-        if child.kind is Kind.CALL and before is not None and before in groups and child in groups:
+        if child.kind is CALL and before is not None and before in groups and child in groups:
             if _prepares(before, child):
                 groups.pop(before).dead = True
-                before.kind = Kind.OTHER
+                before.kind = OTHER
                 before.warn("no_model_call", "a model span without any answer, right before a call; not counted")
             elif _are_few(groups[before], groups[child]) and (_is_same(before, child) or _tells_usage(before, child)):
                 first, second = groups[before], groups[child]
@@ -131,8 +132,8 @@ def _merge_siblings(parent: Node, groups: dict[Node, CallDraft]) -> None:
                 groups[child] = first
                 _order_by_worth(first)
                 child = before
-        if child.kind is Kind.CALL or child.kind is Kind.TOOL:
-            before = child if child.kind is Kind.CALL else None
+        if child.kind is CALL or child.kind is TOOL:
+            before = child if child.kind is CALL else None
 
 
 def _are_few(one: CallDraft, other: CallDraft) -> bool:
@@ -201,12 +202,12 @@ def _with_hints(order: list[Node], groups: dict[Node, CallDraft]) -> list[CallDr
     """Attach engine and HTTP spans to their calls; an engine's span that nobody claims is a call itself."""
     found = list({id(group): group for group in groups.values() if not group.dead}.values())
     for node in order:
-        if node.kind is not Kind.ENGINE and node.kind is not Kind.HTTP:
+        if node.kind is not ENGINE and node.kind is not HTTP:
             continue
         above = node.above
         group = groups.get(above) if above is not None else None
-        if node.kind is Kind.HTTP:
-            if group is not None and node.parent is not None and node.parent.kind is not Kind.HTTP:
+        if node.kind is HTTP:
+            if group is not None and node.parent is not None and node.parent.kind is not HTTP:
                 group.https.append(node)
         elif group is not None:
             group.engines.append(node)

@@ -5,24 +5,40 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ingest.stages.drafts import CallDraft, Scope, ToolDraft
-from ingest.stages.model import Outside, Owner, Source, Stage
+from ingest.stages.model import (
+    BY_CLIENT,
+    CONTINUE_DECODE,
+    DECODE,
+    DERIVED,
+    MODEL_UNSPLIT,
+    ORCHESTRATION,
+    PREFILL,
+    QUEUE,
+    RE_ENCODING,
+    TOOL_EXECUTION,
+    TOOL_PARSING,
+    TRANSPORT,
+    UNKNOWN,
+    Owner,
+    Source,
+)
 
 # At equal starts the earlier in this list owns the instant (docs/latency-model.md, "Overlap").
 ORDER: tuple[Owner, ...] = (
-    Stage.TOOL_EXECUTION,
-    Stage.CONTINUE_DECODE,
-    Stage.DECODE,
-    Stage.RE_ENCODING,
-    Stage.PREFILL,
-    Outside.QUEUE,
-    Outside.TRANSPORT,
-    Stage.TOOL_PARSING,
-    Outside.MODEL_UNSPLIT,
-    Outside.ORCHESTRATION,
+    TOOL_EXECUTION,
+    CONTINUE_DECODE,
+    DECODE,
+    RE_ENCODING,
+    PREFILL,
+    QUEUE,
+    TRANSPORT,
+    TOOL_PARSING,
+    MODEL_UNSPLIT,
+    ORCHESTRATION,
 )
 RANK: dict[Owner, int] = {owner: rank for rank, owner in enumerate(ORDER)}
 OWNERS: dict[str, Owner] = {str(owner.value): owner for owner in ORDER}
-_CARRYING: dict[Owner, Owner] = {Stage.PREFILL: Stage.RE_ENCODING, Stage.DECODE: Stage.CONTINUE_DECODE}
+_CARRYING: dict[Owner, Owner] = {PREFILL: RE_ENCODING, DECODE: CONTINUE_DECODE}
 
 
 class Claim(NamedTuple):
@@ -53,7 +69,7 @@ def build_claims(scopes: list[Scope]) -> list[Claim]:
         for number, call in enumerate(scope.calls):
             for part in call.parts:
                 owner = part.owner
-                source = Source.UNKNOWN if owner is Outside.MODEL_UNSPLIT else call.source
+                source = UNKNOWN if owner is MODEL_UNSPLIT else call.source
                 if call.carries:
                     owner = _CARRYING.get(owner, owner)
                 claims.append(Claim(part.start, part.end, owner, call.span_id, source, index))
@@ -66,9 +82,9 @@ def build_claims(scopes: list[Scope]) -> list[Claim]:
                 Claim(
                     _awaited_from(tool),
                     tool.until,
-                    Stage.TOOL_EXECUTION,
+                    TOOL_EXECUTION,
                     tool.span_id,
-                    Source.CLIENT,
+                    BY_CLIENT,
                     index,
                     inner,
                     True,
@@ -81,7 +97,7 @@ def build_claims(scopes: list[Scope]) -> list[Claim]:
                     branch.end,
                     branch.background,
                     branch.background_span_id,
-                    Source.DERIVED,
+                    DERIVED,
                     index,
                     branch.index,
                     True,
@@ -90,7 +106,7 @@ def build_claims(scopes: list[Scope]) -> list[Claim]:
         for node in scope.stages:
             stage = OWNERS.get(node.facts.stage or "")
             if stage is not None:
-                claims.append(Claim(node.start, node.end, stage, node.span.span_id, Source.CLIENT, index))
+                claims.append(Claim(node.start, node.end, stage, node.span.span_id, BY_CLIENT, index))
     return claims
 
 
@@ -118,4 +134,4 @@ def _parsing(scope: Scope, number: int, call: CallDraft) -> Claim | None:
     until = min(starts)
     if number + 1 < len(scope.calls):
         until = min(until, max(scope.calls[number + 1].start, call.end))
-    return Claim(call.end, until, Stage.TOOL_PARSING, call.span_id, Source.CLIENT, scope.index)
+    return Claim(call.end, until, TOOL_PARSING, call.span_id, BY_CLIENT, scope.index)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from ingest.semconv import Facts
 from ingest.semconv.facts import AskedTool
-from ingest.stages.model import Outside, Owner, Source
+from ingest.stages.model import ORCHESTRATION, UNKNOWN, Owner, Source
 from ingest.stages.tree import Node
 
 
@@ -31,7 +31,7 @@ class CallDraft:
     start: int = 0
     end: int = 0
     first_token: int | None = None
-    source: Source = Source.UNKNOWN
+    source: Source = UNKNOWN
     parts: list[Part] = field(default_factory=list)
     told: Facts = field(default_factory=Facts)
     asked: tuple[AskedTool, ...] = ()
@@ -101,7 +101,7 @@ class Scope:
     parent: Scope | None
     start: int
     end: int
-    background: Owner = Outside.ORCHESTRATION
+    background: Owner = ORCHESTRATION
     background_span_id: str | None = None
     calls: list[CallDraft] = field(default_factory=list)
     tools: list[ToolDraft] = field(default_factory=list)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from ingest.semconv.facts import EngineTimes
 from ingest.stages.drafts import CallDraft, Part
-from ingest.stages.model import Outside, Source, Stage
+from ingest.stages.model import BY_ENGINE, DECODE, MODEL_UNSPLIT, PREFILL, QUEUE, TRANSPORT
 
 # How much later than the engine made it a client may see its first chunk, with nobody holding it back.
 HELD_BACK_NS = 50_000_000
@@ -68,21 +68,21 @@ def lay_engine_times(call: CallDraft, times: EngineTimes) -> None:
             "engine_longer_than_call", f"the engine tells {e2e} ns for a call of {call.end - begin} ns; cut"
         )
     lengths = (
-        (Outside.TRANSPORT, before),
-        (Outside.QUEUE, spent.queue_ns),
-        (Stage.PREFILL, spent.prefill_ns),
-        (Stage.DECODE, spent.decode_ns),
-        (Outside.TRANSPORT, transport - before),
+        (TRANSPORT, before),
+        (QUEUE, spent.queue_ns),
+        (PREFILL, spent.prefill_ns),
+        (DECODE, spent.decode_ns),
+        (TRANSPORT, transport - before),
     )
     at = begin
     for owner, length in lengths:
         until = min(at + length, call.end)
         if until > at:
             call.parts.append(Part(start=at, end=until, owner=owner))
-        if owner is Stage.PREFILL:
+        if owner is PREFILL:
             call.first_token = until
         at = until
-    call.source = Source.ENGINE
+    call.source = BY_ENGINE
     call.queue_ns, call.prefill_ns, call.decode_ns = spent.queue_ns, spent.prefill_ns, spent.decode_ns
     call.transport_ns = transport
 
@@ -102,6 +102,6 @@ def _last_attempt(call: CallDraft) -> int:
     for http in call.https[:-1]:
         at, until = max(at, http.start), min(http.end, begin)
         if until > at:
-            call.parts.append(Part(start=at, end=until, owner=Outside.MODEL_UNSPLIT))
+            call.parts.append(Part(start=at, end=until, owner=MODEL_UNSPLIT))
             at = until
     return begin

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ingest.stages.model import Call, Source
+from ingest.stages.model import UNKNOWN, Call
 
 MIN_CALLS = 5
 # How far the basis's own spread may move the first token, as a share of the call.
@@ -63,4 +63,4 @@ def estimate(*, start_ns: int, end_ns: int, output_tokens: int | None, basis: Ba
 
 def wants_estimate(call: Call) -> bool:
     """Whether a basis could help: an answer of known length, in one go, and nobody to split it."""
-    return call.source is Source.UNKNOWN and bool(call.output_tokens) and call.error is None and call.attempts == 1
+    return call.source is UNKNOWN and bool(call.output_tokens) and call.error is None and call.attempts == 1

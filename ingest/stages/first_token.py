@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
-from ingest.semconv import FirstToken, Kind
+from ingest.semconv import FirstToken
+from ingest.semconv.facts import AGENT, CALL, TOOL
 from ingest.stages.drafts import CallDraft
-from ingest.stages.model import Source
+from ingest.stages.model import BY_CLIENT, DERIVED
 from ingest.stages.tree import Node
 
 LATE_PERCENT = 97
@@ -36,7 +37,7 @@ def settle_first_token(call: CallDraft) -> None:
                 doubt = _doubt(call, claim, at)
             if doubt is None:
                 call.first_token = at
-                call.source = Source.CLIENT if call.end == node.end else Source.DERIVED
+                call.source = BY_CLIENT if call.end == node.end else DERIVED
                 return
             teller.warn(doubt, f"{claim.where}: {_WHY.get(doubt, 'not believed')}")
     _take_http_hint(call)
@@ -101,7 +102,7 @@ def _starts_after(step: Node, at: int, top: Node) -> list[int]:
     """The start of the call, tool or agent that follows in the step, if one does soon."""
     number = bisect_left(step.children, at, key=lambda child: child.start)
     for child in step.children[number : number + LOOK_AHEAD]:
-        if child is not top and child.kind in (Kind.CALL, Kind.TOOL, Kind.AGENT):
+        if child is not top and child.kind in (CALL, TOOL, AGENT):
             return [child.start]
     return []
 
@@ -121,5 +122,5 @@ def _take_http_hint(call: CallDraft) -> None:
     if headers is None or call.engines or call.told.streamed is False or call.told.error:
         return
     if headers - call.start >= max(HINT_MIN_NS, (call.end - call.start) * HINT_MIN_PERCENT // 100):
-        call.first_token, call.source = headers, Source.DERIVED
+        call.first_token, call.source = headers, DERIVED
         call.https[-1].warn("first_token_from_http", "no first token told; the end of the HTTP span is taken for it")

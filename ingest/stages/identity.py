@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ingest.frozen import frozen
-from ingest.semconv import Kind
+from ingest.semconv.facts import AGENT, TOOL, WORKFLOW
 from ingest.semconv.values import text
 from ingest.spans import STATUS_ERROR
 from ingest.stages.drafts import CallDraft
@@ -78,19 +78,19 @@ def _near(root: Node, order: list[Node]) -> Iterable[Node]:
 
 def _agent(root: Node) -> str | None:
     """The root's agent, else the first one named below it and not within a tool, else the root's own name."""
-    if root.facts.agent is not None and root.facts.kind is not Kind.WORKFLOW:
+    if root.facts.agent is not None and root.facts.kind is not WORKFLOW:
         return root.facts.agent
     named: str | None = root.facts.agent
     waiting = [root]
     while waiting:
         node = waiting.pop()
-        if node.facts.agent is not None and node.facts.kind is not Kind.WORKFLOW:
-            if node.facts.kind is Kind.AGENT:
+        if node.facts.agent is not None and node.facts.kind is not WORKFLOW:
+            if node.facts.kind is AGENT:
                 return node.facts.agent
             named = named or node.facts.agent
-        if node.kind is not Kind.TOOL:
+        if node.kind is not TOOL:
             waiting.extend(reversed(node.children))
-    return named or (root.span.name if root.facts.kind is Kind.AGENT else None)
+    return named or (root.span.name if root.facts.kind is AGENT else None)
 
 
 def _title(root: Node, agent: str | None) -> str:

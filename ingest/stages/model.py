@@ -16,6 +16,8 @@ from ingest.frozen import frozen
 class Stage(StrEnum):
     """The six stages, in the order in which every bar draws them."""
 
+    __hash__ = str.__hash__
+
     PREFILL = "prefill"
     DECODE = "decode"
     TOOL_PARSING = "tool_parsing"
@@ -27,6 +29,8 @@ class Stage(StrEnum):
 class Outside(StrEnum):
     """The four times outside the six stages, in the order in which every bar draws them."""
 
+    __hash__ = str.__hash__
+
     QUEUE = "queue"
     TRANSPORT = "transport"
     MODEL_UNSPLIT = "model_unsplit"
@@ -36,6 +40,8 @@ class Outside(StrEnum):
 class Source(StrEnum):
     """Where a figure comes from, best first."""
 
+    __hash__ = str.__hash__
+
     ENGINE = "engine"
     CLIENT = "client"
     DERIVED = "derived"
@@ -44,6 +50,11 @@ class Source(StrEnum):
 
 
 Owner = Stage | Outside
+
+# Quicker than by their enums: see ``ingest.semconv.facts``.
+PREFILL, DECODE, TOOL_PARSING, TOOL_EXECUTION, RE_ENCODING, CONTINUE_DECODE = Stage
+QUEUE, TRANSPORT, MODEL_UNSPLIT, ORCHESTRATION = Outside
+BY_ENGINE, BY_CLIENT, DERIVED, ESTIMATED, UNKNOWN = Source
 
 
 @frozen

@@ -9,7 +9,7 @@ from bisect import bisect_left
 
 from ingest.semconv.read import brings_tool_results
 from ingest.stages.drafts import CallDraft, Part, Scope, ToolDraft
-from ingest.stages.model import Outside
+from ingest.stages.model import MODEL_UNSPLIT
 from ingest.stages.split import cut_call
 from ingest.stages.tree import Node
 
@@ -79,7 +79,7 @@ def _cut(call: CallDraft) -> None:
     goes_on, end = _goes_on_for(call), call.end
     cut_call(call, first)
     if goes_on:
-        call.parts.append(Part(start=first, end=end, owner=Outside.MODEL_UNSPLIT))  # the tools take theirs out of it
+        call.parts.append(Part(start=first, end=end, owner=MODEL_UNSPLIT))  # the tools take theirs out of it
         call.timed_by.warn(
             "calls_inside", f"its span goes on for {goes_on} ns after the tools in it; it holds more calls"
         )

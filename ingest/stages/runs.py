@@ -9,15 +9,16 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass
 
-from ingest.semconv import Facts, Kind
+from ingest.semconv import Facts
+from ingest.semconv.facts import AGENT, CALL, CHAIN, ENGINE, TOOL, WORKFLOW
 from ingest.spans import KIND_CONSUMER, KIND_INTERNAL, KIND_SERVER, Span
 from ingest.stages.tree import Node, Tree, walk
 
-CALL, TOOL, AGENT = 1, 2, 4
+HOLDS_CALL, HOLDS_TOOL, HOLDS_AGENT = 1, 2, 4
 # How many of the runs that started before an orphan are asked whether it is theirs.
 LOOK_BACK = 16
 REMOTE_KNOWN, REMOTE = 0x100, 0x200
-_STEPS = (Kind.CHAIN, Kind.WORKFLOW)
+_STEPS = (CHAIN, WORKFLOW)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +35,7 @@ def find_runs(tree: Tree) -> list[RunRoot]:
     held = 0
     for top in tree.tops:
         held |= holds[top]
-    has_agent = bool(held & AGENT)
+    has_agent = bool(held & HOLDS_AGENT)
     roots: list[RunRoot] = []
     orphans: list[Node] = []
     for top in tree.tops:
@@ -53,12 +54,12 @@ def _holdings(order: list[Node]) -> dict[Node, int]:
     holds: dict[Node, int] = dict.fromkeys(order, 0)
     for node in reversed(order):
         kind, bits = node.kind, holds[node]
-        if kind is Kind.CALL or kind is Kind.ENGINE:
-            bits |= CALL
-        elif kind is Kind.TOOL and node.facts.mcp_side != "server":
-            bits |= TOOL
-        elif kind is Kind.AGENT:
-            bits |= AGENT
+        if kind is CALL or kind is ENGINE:
+            bits |= HOLDS_CALL
+        elif kind is TOOL and node.facts.mcp_side != "server":
+            bits |= HOLDS_TOOL
+        elif kind is AGENT:
+            bits |= HOLDS_AGENT
         holds[node] = bits
         if node.parent is not None and bits:
             holds[node.parent] |= bits
@@ -69,8 +70,8 @@ def _runs_of(top: Node, holds: dict[Node, int], has_agent: bool, any_held: bool)
     """The runs in a tree whose top has come."""
     agents, strays, chains = _topmost(top, holds)
     if agents:
-        return agents + [stray for stray in strays if stray.kind is Kind.CALL]
-    if not holds[top] & (CALL | TOOL):
+        return agents + [stray for stray in strays if stray.kind is CALL]
+    if not holds[top] & (HOLDS_CALL | HOLDS_TOOL):
         # Nothing in the whole trace tells of a call: a named step of a framework is still what its user waited for.
         return [] if any_held else [node for node in walk([top]) if node.kind in _STEPS][:1]
     if not has_agent and len(chains) == 1 and not strays:
@@ -87,14 +88,14 @@ def _topmost(top: Node, holds: dict[Node, int]) -> tuple[list[Node], list[Node],
     while waiting:
         node, in_chain = waiting.pop()
         kind = node.kind
-        if kind is Kind.AGENT or (kind is Kind.WORKFLOW and holds[node]):
+        if kind is AGENT or (kind is WORKFLOW and holds[node]):
             agents.append(node)
             continue
-        if kind is Kind.CALL or kind is Kind.ENGINE or kind is Kind.TOOL:
+        if kind is CALL or kind is ENGINE or kind is TOOL:
             if not in_chain and holds[node]:
                 strays.append(node)
             continue
-        if kind is Kind.CHAIN and not in_chain and holds[node]:
+        if kind is CHAIN and not in_chain and holds[node]:
             chains.append(node)
             in_chain = True
         waiting.extend((child, in_chain) for child in node.children)
@@ -146,7 +147,7 @@ def _is_remote(top: Node) -> bool:
     flags = top.span.flags
     if flags & REMOTE_KNOWN:
         return bool(flags & REMOTE)
-    return top.span.kind in (KIND_SERVER, KIND_CONSUMER) and top.kind is not Kind.ENGINE
+    return top.span.kind in (KIND_SERVER, KIND_CONSUMER) and top.kind is not ENGINE
 
 
 def _stand_in(pieces: list[Node]) -> RunRoot:

@@ -6,9 +6,9 @@ their own, unless several run side by side and each holds model calls: then each
 
 from __future__ import annotations
 
-from ingest.semconv import Kind
+from ingest.semconv.facts import AGENT, CALL, ENGINE, STAGE, TOOL
 from ingest.stages.drafts import CallDraft, Scope, ToolDraft
-from ingest.stages.model import Stage
+from ingest.stages.model import TOOL_EXECUTION
 from ingest.stages.tree import Node
 
 # Deeper nests are flattened into the last level, so that hostile trees stay cheap.
@@ -22,7 +22,7 @@ def holders(order: list[Node], calls: list[CallDraft]) -> set[Node]:
     found: set[Node] = set()
     inner = {node for call in calls for node in call.nodes}
     for node in reversed(order):
-        if node.parent is not None and (node in found or node in inner or node.facts.kind is Kind.AGENT):
+        if node.parent is not None and (node in found or node in inner or node.facts.kind is AGENT):
             found.add(node.parent)
     return found
 
@@ -37,17 +37,17 @@ def build_scopes(order: list[Node], calls: list[CallDraft], tools: list[ToolDraf
     for node in order:
         kind = node.kind
         scope = scopes[node.parent.scope] if node.parent is not None and node is not root else scopes[0]
-        call = call_at.get(node) if kind is Kind.CALL or kind is Kind.ENGINE else None
-        tool = tool_at.get(node) if kind is Kind.TOOL else None
+        call = call_at.get(node) if kind is CALL or kind is ENGINE else None
+        tool = tool_at.get(node) if kind is TOOL else None
         if call is not None:
             call.scope = scope
             scope.calls.append(call)
-        if kind is Kind.STAGE:
+        if kind is STAGE:
             scope.stages.append(node)
         if tool is not None:
             tool.scope = scope
             scope.tools.append(tool)
-            holds = any(part in holding or part.facts.kind is Kind.AGENT for part in tool.nodes)
+            holds = any(part in holding or part.facts.kind is AGENT for part in tool.nodes)
             if holds and scope.level < MAX_LEVELS:
                 tool.inner = scope = _open(scopes, scope, node, tool)
         elif node in branches and node is not root and scope.level < MAX_LEVELS:
@@ -69,7 +69,7 @@ def _open(scopes: list[Scope], parent: Scope, node: Node, tool: ToolDraft | None
         parent=parent,
         start=node.start,
         end=node.end,
-        background=parent.background if tool is None else Stage.TOOL_EXECUTION,
+        background=parent.background if tool is None else TOOL_EXECUTION,
         background_span_id=parent.background_span_id if tool is None else tool.span_id,
     )
     scopes.append(scope)
@@ -85,7 +85,7 @@ def _branches(order: list[Node], call_at: dict[Node, CallDraft], holding: set[No
     """
     own: set[Node] = set()
     for node in reversed(order):
-        if node.parent is not None and node.kind is not Kind.TOOL and (node in own or node in call_at):
+        if node.parent is not None and node.kind is not TOOL and (node in own or node in call_at):
             own.add(node.parent)
     found: set[Node] = set()
     for node in order:
@@ -93,7 +93,7 @@ def _branches(order: list[Node], call_at: dict[Node, CallDraft], holding: set[No
             continue
         latest: Node | None = None
         for child in node.children:
-            if child not in own or child in call_at or child.kind is Kind.TOOL:
+            if child not in own or child in call_at or child.kind is TOOL:
                 continue
             if latest is not None and _beside(latest, child):
                 found.add(latest)

@@ -6,12 +6,12 @@ an estimate, nobody. An estimate comes after the calls were cut where their tool
 
 from __future__ import annotations
 
-from ingest.semconv import Kind
+from ingest.semconv.facts import CALL
 from ingest.stages.drafts import CallDraft, Part
 from ingest.stages.engine_times import engine_times, lay_engine_times
 from ingest.stages.estimate import Basis, estimate
 from ingest.stages.first_token import settle_first_token
-from ingest.stages.model import Outside, Source, Stage
+from ingest.stages.model import BY_ENGINE, DECODE, ESTIMATED, MODEL_UNSPLIT, PREFILL, UNKNOWN
 
 
 def split_call(call: CallDraft) -> None:
@@ -30,30 +30,30 @@ def split_call(call: CallDraft) -> None:
 def split_by_estimate(call: CallDraft, basis: Basis) -> None:
     """Split a call whose source is unknown by others' speed, or leave it as it is."""
     told = call.told
-    if call.source is not Source.UNKNOWN or told.error or call.failed_attempts or (told.attempt or 1) > 1:
+    if call.source is not UNKNOWN or told.error or call.failed_attempts or (told.attempt or 1) > 1:
         return
     at = estimate(start_ns=call.start, end_ns=call.end, output_tokens=told.output_tokens, basis=basis)
     if at is not None:
-        call.first_token, call.source = at, Source.ESTIMATED
+        call.first_token, call.source = at, ESTIMATED
         _split_at(call, at)
 
 
 def _split_at(call: CallDraft, first_token: int) -> None:
     call.parts = [
-        Part(start=call.start, end=first_token, owner=Stage.PREFILL),
-        Part(start=first_token, end=call.end, owner=Stage.DECODE),
+        Part(start=call.start, end=first_token, owner=PREFILL),
+        Part(start=first_token, end=call.end, owner=DECODE),
     ]
     call.prefill_ns, call.decode_ns = first_token - call.start, call.end - first_token
 
 
 def _leave_unsplit(call: CallDraft) -> None:
-    call.source = Source.UNKNOWN
-    call.parts = [Part(start=call.start, end=call.end, owner=Outside.MODEL_UNSPLIT)]
+    call.source = UNKNOWN
+    call.parts = [Part(start=call.start, end=call.end, owner=MODEL_UNSPLIT)]
 
 
 def _count_attempts(call: CallDraft) -> None:
     call.https.sort(key=lambda node: node.key())
-    if len(call.https) > 1 and call.nodes[0].kind is Kind.CALL:
+    if len(call.https) > 1 and call.nodes[0].kind is CALL:
         call.failed_attempts = max(call.failed_attempts, len(call.https) - 1)
         call.timed_by.warn(
             "retries_inside", f"{len(call.https)} requests inside one model span: its time holds retries"
@@ -72,5 +72,5 @@ def cut_call(call: CallDraft, at: int) -> None:
     call.parts = [
         Part(start=part.start, end=min(part.end, at), owner=part.owner) for part in call.parts if part.start < at
     ]
-    if call.decode_ns is not None and call.source is not Source.ENGINE:
-        call.decode_ns = sum(part.end - part.start for part in call.parts if part.owner is Stage.DECODE)
+    if call.decode_ns is not None and call.source is not BY_ENGINE:
+        call.decode_ns = sum(part.end - part.start for part in call.parts if part.owner is DECODE)

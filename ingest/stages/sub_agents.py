@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
-from ingest.semconv import Kind
+from ingest.semconv.facts import AGENT, TOOL
 from ingest.stages.tree import Node, Tree, sort_nodes, walk
 
 # How much of the tool the agent fills (in percent). Agents side by side do not fill each other's tools by chance.
@@ -22,10 +22,10 @@ LOOK_BACK = 16
 
 def place_sub_agents(tree: Tree) -> None:
     """Hang each agent that fills another agent's tool under that tool."""
-    agents = [node for node in tree.order if node.kind is Kind.AGENT]
+    agents = [node for node in tree.order if node.kind is AGENT]
     if len(agents) < 2:
         return
-    tools = sorted([node for node in tree.order if node.kind is Kind.TOOL and not node.children], key=Node.key)
+    tools = sorted([node for node in tree.order if node.kind is TOOL and not node.children], key=Node.key)
     starts = [tool.start for tool in tools]
     moved = False
     for agent in agents:

@@ -18,7 +18,7 @@ from operator import itemgetter
 
 from ingest.stages.claims import RANK, Claim
 from ingest.stages.drafts import Scope
-from ingest.stages.model import Owner, Phase, Source
+from ingest.stages.model import BY_CLIENT, DERIVED, Owner, Phase, Source
 
 _Owned = tuple[Owner, str | None, Source]
 _Entry = tuple[int, int, int]  # (what the heap sorts by, a tie-break, the claim's number)
@@ -118,7 +118,7 @@ def _contested(claims: list[Claim], scopes: list[Scope], start: int, end: int) -
 
 
 def _background(scope: Scope) -> _Owned:
-    source = Source.CLIENT if scope.background_span_id is not None else Source.DERIVED
+    source = BY_CLIENT if scope.background_span_id is not None else DERIVED
     return scope.background, scope.background_span_id, source
 
 

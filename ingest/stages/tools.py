@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ingest.semconv import Kind
+from ingest.semconv.facts import AGENT, CALL, CHAIN, OTHER, TOOL
 from ingest.stages.drafts import ToolDraft
 from ingest.stages.tree import Node
 
-_BARRIERS = frozenset({Kind.AGENT, Kind.CALL})
+_BARRIERS = frozenset({AGENT, CALL})
 _PSEUDO = frozenset({"final_answer", "finish", "(merged)", "handoff"})
 _PSEUDO_STARTS = ("handoff to ", "transfer_to_", "handoff_to_")
 
@@ -21,25 +21,25 @@ def promote(order: list[Node], asked: set[str]) -> None:
     if not asked:
         return
     # A tool that has spans of its own needs no agent's to stand for it.
-    seen = {node.facts.tool for node in order if node.kind is Kind.TOOL}
+    seen = {node.facts.tool for node in order if node.kind is TOOL}
     absent = asked - seen
     for node in order[1:]:
-        if node.kind is Kind.OTHER:
+        if node.kind is OTHER:
             if node.span.name in asked:
-                node.kind = Kind.TOOL
-        elif node.kind is Kind.AGENT and not _is_under_tool(node) and any(name in absent for name in _names(node)):
-            node.kind = Kind.TOOL
+                node.kind = TOOL
+        elif node.kind is AGENT and not _is_under_tool(node) and any(name in absent for name in _names(node)):
+            node.kind = TOOL
 
 
 def _is_under_tool(node: Node) -> bool:
-    return node.parent is not None and node.parent.kind is Kind.TOOL
+    return node.parent is not None and node.parent.kind is TOOL
 
 
 def _names(node: Node) -> list[str]:
     """What an agent or a function may be called by; frameworks append the method to an agent's name."""
     name = node.span.name
     found = [name]
-    if node.kind is Kind.AGENT:
+    if node.kind is AGENT:
         found += [name.rsplit(".", 1)[0], node.facts.agent or name]
     return found
 
@@ -49,7 +49,7 @@ def name_of(node: Node, asked: set[str]) -> str:
     if told is not None:
         return told
     names = _names(node)
-    if node.facts.kind is Kind.AGENT:
+    if node.facts.kind is AGENT:
         names += [node.span.name.rsplit(".", 1)[0], node.facts.agent or node.span.name]
     return next((name for name in names if name in asked), names[0])
 
@@ -70,11 +70,11 @@ def find_tools(order: list[Node], asked: set[str], scoping: set[Node]) -> list[T
     _note_tools_above(order)
     for node in order:
         above = node.above
-        if node.kind is Kind.TOOL and above is not None and _only_wraps(above, node, asked):
-            above.kind = Kind.CHAIN
+        if node.kind is TOOL and above is not None and _only_wraps(above, node, asked):
+            above.kind = CHAIN
     found: dict[Node, ToolDraft] = {}
     for node in order:
-        if node.kind is not Kind.TOOL:
+        if node.kind is not TOOL:
             continue
         name = name_of(node, asked)
         above = node.above
@@ -93,7 +93,7 @@ def _note_tools_above(order: list[Node]) -> None:
         parent = node.parent
         if parent is None or parent.kind in _BARRIERS:
             node.above = None
-        elif parent.kind is Kind.TOOL:
+        elif parent.kind is TOOL:
             node.above = parent
         else:
             node.above = None if node is root else parent.above

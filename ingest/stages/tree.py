@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 
 from ingest.semconv import Facts, Kind, read_facts
+from ingest.semconv.facts import ENGINE
 from ingest.spans import KIND_CLIENT, KIND_SERVER, Span
 from ingest.stages.model import Oddity
 
@@ -208,7 +209,7 @@ def _shift(node: Node) -> None:
     skewed = (
         node.span.kind == KIND_SERVER
         and parent.span.kind == KIND_CLIENT
-        and node.kind is not Kind.ENGINE
+        and node.kind is not ENGINE
         and not parent.start <= node.start <= parent.end
         and node.end - node.start <= parent.end - parent.start
         and any(node.span.resource.get(key) != parent.span.resource.get(key) for key in _HOST)

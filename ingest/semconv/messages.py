@@ -94,11 +94,11 @@ def ends_in_tool_results(value: Any) -> bool | None:
             value = value[0]
     if not isinstance(value, list) or not value:
         return None
-    last = next((message for message in reversed(value) if not _is_definition(message)), None)
+    last = next((message for message in reversed(value) if not is_definition(message)), None)
     return None if last is None else _is_result(last)
 
 
-def _is_definition(message: Any) -> bool:
+def is_definition(message: Any) -> bool:
     """A tool that is offered, not one that has run: some list the definitions after the messages, as `tool` too."""
     content = message.get("content") if isinstance(message, dict) else None
     function = content.get("function") if isinstance(content, dict) else None

@@ -30,7 +30,15 @@ from ingest.semconv import (
     templates,
     vercel,
 )
-from ingest.semconv.messages import ASKING_TYPES, RESULT_ROLES, RESULT_TYPES, asked_of, hints_at_results, hints_at_tools
+from ingest.semconv.messages import (
+    ASKING_TYPES,
+    RESULT_ROLES,
+    RESULT_TYPES,
+    asked_of,
+    hints_at_results,
+    hints_at_tools,
+    is_definition,
+)
 from ingest.semconv.values import Row
 
 MARK = "(left out)"
@@ -84,7 +92,8 @@ _TYPES = frozenset({*ASKING_TYPES, *RESULT_TYPES, "message", "text", "input_text
                     "human", "ai", "constructor", "content"})  # fmt: skip
 _STREAM_TYPE = re.compile(r"(response(\.[a-z_]+)+|(message|content_block)_(start|stop)|[a-z_.-]*(delta|chunk))\Z")
 _IDS = frozenset({"id", "call_id", "tool_call_id", "tool_use_id", "toolCallId", "toolUseId", "name", "toolName"})
-_ENDINGS = frozenset({"finish_reason", "finishReason", "stop_reason", "stopReason", "stop", "status"})
+_ENDINGS = frozenset({"finish_reason", "finishReason", "stop_reason", "stopReason", "stop", "status",
+                      "completion_start_time"})  # fmt: skip
 _IDENTITY = frozenset({"session_id", "thread_id", "conversation_id", "user_id", "model", "model_name"})
 _WORDS_OF_TEXT = frozenset({"content", "text"})
 _RESPONSES = frozenset({"choices", "output", "usage", "object", "generations", "delta"})
@@ -211,6 +220,8 @@ def _nested(text: str, depth: int) -> tuple[Any, bool]:
 
 
 def _bones_of_object(value: dict[Any, Any], depth: int) -> tuple[Any, bool]:
+    if is_definition(value):  # what it takes is somebody's text; that it is one is all that is read
+        return {"role": "tool", "content": {"function": {"parameters": MARK}}}, True
     is_call = asked_of(value) is not None
     is_result = _is_result(value)
     is_known = is_call or is_result or _speaks(value) or not _RESPONSES.isdisjoint(value)

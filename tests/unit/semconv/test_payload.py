@@ -34,6 +34,10 @@ DIALECTS: dict[str, Any] = {
     "vercel": [{"type": "tool-call", "toolCallId": "c1", "toolName": "look_up", "input": {"who": SECRET}}],
     "langchain": {"generations": [[{"message": {"kwargs": {"content": "", "tool_calls": [
         {"name": "look_up", "args": {"who": SECRET}, "id": "c1", "type": "tool_call"}]}}}]]},
+    "tools offered after the messages": [
+        {"role": "user", "content": SECRET},
+        {"role": "tool", "content": {"type": "function", "function": {"name": "look_up", "description": SECRET,
+                                                                      "parameters": {"who": SECRET}}}}],
     "nested": {"messages": [[{"role": "user", "content": SECRET}]]},
 }  # fmt: skip
 
@@ -115,6 +119,14 @@ def test_identity_in_metadata_stays() -> None:
     assert json.loads(without_payload("metadata", metadata)) == {
         "session_id": "s-1", "user_id": "u-1", "note": "(left out)",
     }  # fmt: skip
+
+
+def test_when_a_reply_began_is_no_text() -> None:
+    reply = {"replies": [{"role": "assistant", "content": [{"text": SECRET}],
+                          "meta": {"completion_start_time": "2026-11-29T23:18:38.570449", "note": SECRET}}]}  # fmt: skip
+    kept = without_payload("haystack.component.output", json.dumps(reply))
+    assert json.loads(kept)["replies"][0]["meta"]["completion_start_time"] == "2026-11-29T23:18:38.570449"
+    assert "Ann" not in kept
 
 
 def test_a_response_keeps_its_id_and_its_counts() -> None:

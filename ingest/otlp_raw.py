@@ -14,6 +14,7 @@ from opentelemetry.proto.common.v1 import common_pb2
 from opentelemetry.proto.resource.v1 import resource_pb2
 from opentelemetry.proto.trace.v1 import trace_pb2
 
+_Field = descriptor_pb2.FieldDescriptorProto
 _AS_BYTES = (
     ".opentelemetry.proto.common.v1.KeyValue",
     ".opentelemetry.proto.common.v1.InstrumentationScope",
@@ -39,28 +40,27 @@ def _leave_as_bytes(message: descriptor_pb2.DescriptorProto) -> None:
         _leave_as_bytes(nested)
     for field in message.field:
         if field.type_name in _AS_BYTES:
-            field.type = descriptor_pb2.FieldDescriptorProto.TYPE_BYTES
+            field.type = _Field.TYPE_BYTES
             field.ClearField("type_name")
 
 
 def _slices() -> Any:
     """A class for TracesData and LogsData alike, whose fields have the same numbers; items are bytes."""
-    field = descriptor_pb2.FieldDescriptorProto
+    a_bytes, a_text, a_message = _Field.TYPE_BYTES, _Field.TYPE_STRING, _Field.TYPE_MESSAGE
     file = descriptor_pb2.FileDescriptorProto(name="slices.proto", package="sixstage", syntax="proto3")
-    for name, fields in (
-        ("ScopeSlice", (("scope", field.TYPE_BYTES, False), ("items", field.TYPE_BYTES, True))),
-        ("Slice", (("resource", field.TYPE_BYTES, False), ("scopes", "ScopeSlice", True),
-                   ("schema_url", field.TYPE_STRING, False))),
-        ("Slices", (("resources", "Slice", True),)),
-    ):  # fmt: skip
-        message = file.message_type.add(name=name)
-        for number, (field_name, kind, repeated) in enumerate(fields, 1):
-            made = message.field.add(name=field_name, number=number)
-            made.label = field.LABEL_REPEATED if repeated else field.LABEL_OPTIONAL
-            if isinstance(kind, str):
-                made.type, made.type_name = field.TYPE_MESSAGE, f".sixstage.{kind}"
-            else:
-                made.type = kind
+    scope = file.message_type.add(name="ScopeSlice")
+    scope.field.add(name="scope", number=1, type=a_bytes, label=_Field.LABEL_OPTIONAL)
+    scope.field.add(name="items", number=2, type=a_bytes, label=_Field.LABEL_REPEATED)
+    one = file.message_type.add(name="Slice")
+    one.field.add(name="resource", number=1, type=a_bytes, label=_Field.LABEL_OPTIONAL)
+    one.field.add(
+        name="scopes", number=2, type=a_message, type_name=".sixstage.ScopeSlice", label=_Field.LABEL_REPEATED
+    )
+    one.field.add(name="schema_url", number=3, type=a_text, label=_Field.LABEL_OPTIONAL)
+    whole = file.message_type.add(name="Slices")
+    whole.field.add(
+        name="resources", number=1, type=a_message, type_name=".sixstage.Slice", label=_Field.LABEL_REPEATED
+    )
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
     return message_factory.GetMessageClass(pool.FindMessageTypeByName("sixstage.Slices"))

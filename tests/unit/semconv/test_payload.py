@@ -122,10 +122,10 @@ def test_identity_in_metadata_stays() -> None:
 
 
 def test_when_a_reply_began_is_no_text() -> None:
-    reply = {"replies": [{"role": "assistant", "content": [{"text": SECRET}],
-                          "meta": {"completion_start_time": "2026-11-29T23:18:38.570449", "note": SECRET}}]}  # fmt: skip
+    meta = {"completion_start_time": "2026-11-29T23:18:38.570449", "note": SECRET}
+    reply = {"replies": [{"role": "assistant", "content": [{"text": SECRET}], "meta": meta}]}
     kept = without_payload("haystack.component.output", json.dumps(reply))
-    assert json.loads(kept)["replies"][0]["meta"]["completion_start_time"] == "2026-11-29T23:18:38.570449"
+    assert json.loads(kept)["replies"][0]["meta"]["completion_start_time"] == meta["completion_start_time"]
     assert "Ann" not in kept
 
 

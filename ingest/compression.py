@@ -1,8 +1,8 @@
 """Compression of what is stored. Chunks are small and alike (the same attribute names, prompts and tool schemas
 again and again), so each project gets dictionaries, trained on its own traffic.
 
-Measured on the load of the benchmarks: 382 bytes a span without, 206 with a dictionary of 256 KiB (211 with 112 KiB), at
-the same CPU. A body names its dictionary in its zstd frame; bodies from before the first one have none.
+Measured on the load of the benchmarks: 382 bytes a span without, 206 with a dictionary of 256 KiB (211 with 112),
+at the same CPU. A body names its dictionary in its zstd frame; bodies from before the first one have none.
 """
 
 from __future__ import annotations

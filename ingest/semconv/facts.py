@@ -15,6 +15,8 @@ Told = dict[str, Any]
 class Kind(StrEnum):
     """What a span stands for."""
 
+    __hash__ = str.__hash__
+
     AGENT = "agent"
     WORKFLOW = "workflow"  # a named piece of work that may be a run: a workflow, a task
     CHAIN = "chain"  # a step of a framework; a run only where the trace has no agent
@@ -105,7 +107,7 @@ class Facts:
 
     def __init__(self, **told: Any) -> None:
         # One is made for every span, and most fields are left out: those are read off the class.
-        self.__dict__.update(told)
+        self.__dict__ = told
 
 
 NOTHING = Facts()

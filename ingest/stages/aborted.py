@@ -27,10 +27,11 @@ def warn_aborted(calls: list[CallDraft]) -> None:
     An instrumentation that never tells of ends says nothing by not telling: only beside one that ended does a call
     without an end mean something.
     """
+    endless = [call for call in calls if not (call.engines or call.tools or call.told.asked or _tells_end(call))]
+    if not endless:
+        return
     telling = {_manner(call) for call in calls if _tells_end(call)}
-    for call in calls:
-        if call.engines or call.tools or call.told.asked or _tells_end(call):
-            continue
+    for call in endless:
         error = call.told.error
         if error is None and _began(call) and _manner(call) in telling:
             call.timed_by.warn("call_aborted", _TEXT)
@@ -52,7 +53,10 @@ def _began(call: CallDraft) -> bool:
 
 
 def _tells_end(call: CallDraft) -> bool:
-    return any(node.facts.finish_reason or node.facts.output_tokens for node in call.nodes)
+    told = call.told
+    return bool(told.finish_reason or told.output_tokens) or any(
+        node.facts.finish_reason or node.facts.output_tokens for node in call.nodes
+    )
 
 
 def _gave_up(call: CallDraft, error: str) -> bool:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-
 from ingest.semconv.values import text
 from ingest.spans import STATUS_ERROR
 from ingest.stages.claims import owner_in
@@ -21,7 +19,6 @@ from ingest.stages.model import (
     Breakdown,
     Call,
     Outside,
-    Owner,
     Phase,
     Source,
     Stage,
@@ -41,16 +38,15 @@ _STAGES_OF = {
 
 
 def build_breakdown(phases: list[Phase], scopes: list[Scope], wall_ns: int) -> Breakdown:
-    spent: dict[tuple[Owner, Source], int] = defaultdict(int)
-    for phase in phases:
-        spent[phase.owner, phase.source] += phase.end_unix_ns - phase.start_unix_ns
     stages = dict(_NO_STAGES)
     outside = dict(_NO_OUTSIDE)
     sources_ns: dict[Stage, dict[Source, int]] = {stage: {} for stage in _NO_STAGES}
-    for (owner, source), length in spent.items():
+    for phase in phases:
+        owner, length = phase.owner, phase.end_unix_ns - phase.start_unix_ns
         if isinstance(owner, Stage):
             stages[owner] += length
-            sources_ns[owner][source] = length
+            by_source = sources_ns[owner]
+            by_source[phase.source] = by_source.get(phase.source, 0) + length
         else:
             outside[owner] += length
     return Breakdown(
@@ -68,8 +64,9 @@ def _busy(scopes: list[Scope], stages: dict[Stage, int]) -> dict[Stage, int]:
     busy = dict(_NO_STAGES)
     for scope in scopes:
         for call in scope.calls:
+            carries = call.carries
             for part in call.parts:
-                owner = owner_in(call, part.owner)
+                owner = owner_in(call, part.owner) if carries else part.owner
                 if isinstance(owner, Stage):
                     busy[owner] += part.end - part.start
         for tool in scope.tools:

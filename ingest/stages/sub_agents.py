@@ -13,11 +13,12 @@ from __future__ import annotations
 from bisect import bisect_right
 
 from ingest.semconv.facts import AGENT, TOOL
-from ingest.stages.tree import Node, Tree, sort_nodes, walk
+from ingest.stages.tree import Node, Tree, walk
 
 # How much of the tool the agent fills (in percent). Agents side by side do not fill each other's tools by chance.
 FILLS_PERCENT = 80
 LOOK_BACK = 16
+MAX_ABOVE = 64  # levels between a tool and the top; deeper nests are left as they are
 
 
 def place_sub_agents(tree: Tree) -> None:
@@ -27,15 +28,22 @@ def place_sub_agents(tree: Tree) -> None:
         return
     tools = sorted([node for node in tree.order if node.kind is TOOL and not node.children], key=Node.key)
     starts = [tool.start for tool in tools]
-    moved = False
+    left: set[Node] = set()  # parents that lose children, at the end and once each: a trace may have many
+    moved: set[Node] = set()
     for agent in agents:
         before = bisect_right(starts, agent.start)
         recent = tools[max(0, before - LOOK_BACK) : before]
         home = next((tool for tool in reversed(recent) if _fills(agent, tool) and _may_hold(tool, agent)), None)
         if home is not None:
-            _move(tree, agent, home)
-            moved = True
+            if agent.parent is not None:
+                left.add(agent.parent)
+            moved.add(agent)
+            agent.parent = home
+            home.children.append(agent)
     if moved:
+        for parent in left:
+            parent.children = [child for child in parent.children if child.parent is parent]
+        tree.tops = [top for top in tree.tops if top not in moved]
         tree.order = walk(tree.tops)
 
 
@@ -50,19 +58,11 @@ def _may_hold(tool: Node, agent: Node) -> bool:
         return False
     above = tool.parent
     found = agent.parent is None
-    while above is not None:
+    for _ in range(MAX_ABOVE):
+        if above is None:
+            return found and tool.parent is not agent.parent
         if above is agent:
             return False
         found = found or above is agent.parent
         above = above.parent
-    return found and tool.parent is not agent.parent
-
-
-def _move(tree: Tree, agent: Node, tool: Node) -> None:
-    if agent.parent is None:
-        tree.tops.remove(agent)
-    else:
-        agent.parent.children.remove(agent)
-    agent.parent = tool
-    tool.children.append(agent)
-    sort_nodes(tool.children)
+    return False

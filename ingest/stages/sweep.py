@@ -57,7 +57,9 @@ class _Open:
 
 
 def sweep(claims: list[Claim], scopes: list[Scope], start: int, end: int) -> list[Phase]:
-    """Phases that tile [start, end) without a gap, neighbours of one owner joined."""
+    """Phases that tile [start, end) without a gap, neighbours of one owner joined; none where it is empty."""
+    if end <= start:
+        return []
     clipped = [
         claim if claim.start >= start and claim.end <= end else _clip(claim, start, end)
         for claim in claims

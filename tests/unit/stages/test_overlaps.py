@@ -77,3 +77,11 @@ def test_a_very_deep_nest_of_sub_agents_is_flattened_and_exact() -> None:
     lines.append(f"{' ' * 300}chat 400 600 call first=500")
     run = only_run("\n".join(lines))
     assert stages(run) == {"prefill": 100, "decode": 100, "tool_execution": 800}
+
+
+def test_a_run_of_no_length_within_a_gap_has_no_phase() -> None:
+    assert only_run("""
+        agent      10 10  agent
+          chat      5  8  call
+          search   15 20  tool
+    """).phases == ()

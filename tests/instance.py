@@ -5,8 +5,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import httpx
@@ -37,6 +38,7 @@ class Instance:
         self.log = folder / "log"
         self.data_dir = folder / "data"
         self.supervisor = supervisor
+        self.ready_after_s: float | None = None  # from the start of the supervisor
         self.web = f"http://127.0.0.1:{ports['SIXSTAGE_PORT']}"
         self.otlp_http = f"http://127.0.0.1:{ports['SIXSTAGE_OTLP_HTTP_PORT']}"
         self.otlp_grpc = f"127.0.0.1:{ports['SIXSTAGE_OTLP_GRPC_PORT']}"
@@ -82,12 +84,16 @@ class Instance:
 
 
 @contextmanager
-def running_instance(*, fsync: bool = False, **settings: str) -> Iterator[Instance]:
-    """An instance that is ready, gone with its data after the block; when the tests die it stops by itself."""
-    with _folder() as folder:
+def running_instance(*, fsync: bool = False, folder: Path | None = None, **settings: str) -> Iterator[Instance]:
+    """An instance that is ready, gone after the block; when the tests die it stops by itself.
+
+    Its data go with it, unless a ``folder`` is given to keep them in.
+    """
+    with nullcontext(folder) if folder else _folder() as folder:
         ports = free_ports()
         theirs = {name: value for name, value in os.environ.items() if not name.startswith(("SIXSTAGE_", "DJANGO_"))}
         command = [sys.executable, "-m", "dashboard.up", "--until-eof", *(() if fsync else ("--no-fsync",))]
+        began_s = time.monotonic()
         with (folder / "log").open("wb") as log:
             supervisor = subprocess.Popen(
                 command,
@@ -101,6 +107,7 @@ def running_instance(*, fsync: bool = False, **settings: str) -> Iterator[Instan
         instance = Instance(folder, supervisor, ports)
         try:
             instance.becomes_ready()
+            instance.ready_after_s = time.monotonic() - began_s
             yield instance
         finally:
             instance.api.close()

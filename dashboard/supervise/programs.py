@@ -69,7 +69,7 @@ def set_up_program(env: Mapping[str, str]) -> Program:
 
 def app_programs(options: Options, env: Mapping[str, str]) -> list[Program]:
     """Our own processes, in the order in which they start."""
-    celery = ("-m", "celery", "--quiet", "-A", "dashboard.celery")
+    celery = ("-m", "celery", "--quiet", "-A")
     web = ("--host", options.host, "--port", str(options.ports["SIXSTAGE_PORT"]), "--lifespan", "on")
     stack = ("--loop", "uvloop", "--http", "ingest.otlp.connections:PatientProtocol")
     stack += ("--no-access-log", "--log-level", "warning")
@@ -81,8 +81,8 @@ def app_programs(options: Options, env: Mapping[str, str]) -> list[Program]:
     return [
         _python("receiver", "-m", "ingest.otlp.serve", env=env),
         _python("web", "-m", "uvicorn", "dashboard.asgi:application", *web, *stack, *quick, env=env),
-        _python("worker", *celery, "worker", *alone, *quiet, *pool, env={**env, **UNWARNED}),
-        _python("beat", *celery, "beat", *quiet, *schedule, env=env),
+        _python("worker", *celery, "dashboard.celery", "worker", *alone, *quiet, *pool, env={**env, **UNWARNED}),
+        _python("beat", *celery, "dashboard.scheduler", "beat", *quiet, *schedule, env=env),
     ]
 
 

@@ -9,7 +9,7 @@ from benchmarks.loads import SPANS_A_TRACE, Loads, Sent
 SECONDS = 15  # for each rate
 SETTLE_S = 4.0  # what the backlog does at first, while caches and processes get into step, is not looked at
 FULL_SPEED_SHARE = 0.95  # of what full speed came to
-STEP_UP, STEPS_DOWN = 1.15, (0.8, 0.65, 0.5)
+STEP_UP, STEPS_DOWN = 1.15, (0.8, 0.6)
 GROWTH_MOST = 0.03  # of what comes in: a slope taken over seconds has this much noise
 REACHED_LEAST = 0.97  # of the rate asked for; else it was not sustained, whatever the backlog did
 

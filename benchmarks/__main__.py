@@ -9,11 +9,15 @@ from pathlib import Path
 
 from benchmarks.ingest import Plan, measure
 from benchmarks.kernel import measure_kernel
+from benchmarks.kills import measure_kills
 from benchmarks.report import Result, as_markdown, joined, save
 
 RESULTS = Path(__file__).parent / "results"
-HALF_OF_THE_BAR = 6_000  # spans/s; row 2's bar is 12,000
-PARTS: dict[str, Callable[[Plan], Result]] = {"kernel": lambda plan: measure_kernel(), "ingest": measure}
+PARTS: dict[str, Callable[[Plan], Result]] = {
+    "kernel": lambda plan: measure_kernel(),
+    "ingest": measure,
+    "kills": lambda plan: measure_kills(),
+}
 
 
 def main() -> int:
@@ -22,7 +26,7 @@ def main() -> int:
         "--spans", type=int, default=120_000, help="how many to send at full speed (default %(default)s)"
     )
     parser.add_argument("--million", action="store_true", help="send 1,000,000 spans, as the targets say")
-    parser.add_argument("--rate", type=int, default=HALF_OF_THE_BAR, help="spans/s for row 3 (default %(default)s)")
+    parser.add_argument("--rate", type=int, help="spans/s for row 3 (default: half of what row 2 came to)")
     parser.add_argument("--seconds", type=float, default=300, help="each part is given up after this time")
     parser.add_argument("--only", choices=PARTS, help="measure only this part (default: all)")
     parser.add_argument("--save", action="store_true", help=f"keep the result in {RESULTS.name}/ under today's date")
@@ -35,7 +39,7 @@ def main() -> int:
     result = joined(parts)
     print(as_markdown(result))
     if asked.save:
-        print(f"kept in {save(result, RESULTS, datetime.now(UTC))}")
+        print(f"kept in {save(result, RESULTS, datetime.now(UTC), cores)}")
     return 1 if result.faults else 0
 
 

@@ -51,7 +51,7 @@ def measure_kernel() -> Result:
     return Result(
         rows=[
             Row(6, "adapters and decompose, on one core", found["per_s"], 25_000, 60_000, "spans/s", more=True),
-            Row(6, f"cost per span, {LONG:,} spans in a trace to {SHORT:,}", growth, 1.5, 1.0, "times"),
+            Row(6, f"cost per span, {LONG:,} spans in a trace to {SHORT:,}", growth, 1.5, 1.0, "times", digits=2),
         ],
         facts={
             "growth by the trace's shape": {name: round(times, 2) for name, times in found["growth"].items()},

@@ -32,7 +32,7 @@ class Meter:
         own = supervisor.cpu_times()
         seconds["supervisor"] = own.user + own.system
         for child in supervisor.children():
-            name = self._name(child)
+            name = program(child)
             for process in [child, *child.children(recursive=True)]:
                 try:
                     spent = process.cpu_times()
@@ -41,6 +41,8 @@ class Meter:
                 seconds[name] += spent.user + spent.system + spent.children_user + spent.children_system
         return seconds
 
-    def _name(self, process: psutil.Process) -> str:
-        command = " ".join(process.cmdline())
-        return next((name for name, words in COMMANDS.items() if words in command), process.name())
+
+def program(process: psutil.Process) -> str:
+    """Which program of the instance a child of the supervisor is."""
+    command = " ".join(process.cmdline())
+    return next((name for name, words in COMMANDS.items() if words in command), process.name())

@@ -9,6 +9,14 @@ from typing import Any
 
 
 @dataclass(frozen=True)
+class Floor:
+    """What the least that could be done takes, measured in the same run, and what that least is."""
+
+    value: float
+    what: str
+
+
+@dataclass(frozen=True)
 class Row:
     """One row of the targets: the less the better, or the more."""
 
@@ -19,6 +27,8 @@ class Row:
     aim: float
     unit: str
     more: bool = False
+    floor: Floor | None = None
+    digits: int = 0
 
     @property
     def verdict(self) -> str:
@@ -30,10 +40,21 @@ class Row:
         return self.value >= limit if self.more else self.value <= limit
 
     def as_line(self) -> str:
-        digits = 0 if self.bar >= 10 else 2
-        value, bar, aim = (f"{number:,.{digits}f} {self.unit}" for number in (self.value, self.bar, self.aim))
+        value, bar, aim = map(self._told, (self.value, self.bar, self.aim))
         sign = "≥" if self.more else "≤"
-        return f"| {self.number} | {self.what} | {value} | {sign} {bar} | {sign} {aim} | {self.verdict} |"
+        return (
+            f"| {self.number} | {self.what} | {value} | {sign} {bar} | {sign} {aim} | {self._floor} | {self.verdict} |"
+        )
+
+    @property
+    def _floor(self) -> str:
+        """Beside it, how many times it that is: a ratio holds on other machines too."""
+        if self.floor is None or not self.floor.value:
+            return "–"
+        return f"{self._told(self.floor.value)} ({self.floor.what}); {self.value / self.floor.value:.2f} times that"
+
+    def _told(self, number: float) -> str:
+        return f"{number:,.{self.digits}f} {self.unit}"
 
 
 @dataclass(frozen=True)
@@ -51,7 +72,7 @@ def joined(parts: Sequence[Result]) -> Result:
     facts: dict[str, Any] = {}
     for part in parts:
         for name, fact in part.facts.items():
-            facts[name if name not in facts else f"{name} ({part.rows[0].number})"] = fact
+            facts[name if name not in facts else f"{name} ({part.rows[0].number if part.rows else 'again'})"] = fact
     return Result(
         rows=sorted((row for part in parts for row in part.rows), key=lambda row: row.number),
         facts=facts,
@@ -61,7 +82,7 @@ def joined(parts: Sequence[Result]) -> Result:
 
 
 def as_markdown(result: Result) -> str:
-    lines = ["| # | what | measured | bar | aim | |", "| --- | --- | --- | --- | --- | --- |"]
+    lines = ["| # | what | measured | bar | aim | floor | |", f"|{' --- |' * 7}"]
     lines += [row.as_line() for row in result.rows]
     lines += ["", *(f"- {name}: {_told(value)}" for name, value in result.facts.items()), ""]
     if result.faults:
@@ -71,12 +92,12 @@ def as_markdown(result: Result) -> str:
     return "\n".join(lines)
 
 
-def save(result: Result, folder: Path, now: datetime) -> Path:
-    """Keep it as JSON and as Markdown, named by the minute."""
+def save(result: Result, folder: Path, now: datetime, cores: int) -> Path:
+    """Keep it as JSON and as Markdown, named by day and cores; the day's last result is the one that stays."""
     folder.mkdir(exist_ok=True)
-    path = folder / f"{now:%Y-%m-%d-%H%M}.json"
+    path = folder / f"{now:%Y-%m-%d}-{cores}.json"
     path.write_text(json.dumps(asdict(result), indent=1) + "\n")
-    path.with_suffix(".md").write_text(f"# {now:%Y-%m-%d %H:%M} UTC\n\n{as_markdown(result)}\n")
+    path.with_suffix(".md").write_text(f"# {now:%Y-%m-%d %H:%M} UTC, {cores} cores\n\n{as_markdown(result)}\n")
     return path
 
 

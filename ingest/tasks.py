@@ -6,7 +6,7 @@ import gc
 import time
 
 from celery import shared_task
-from celery.signals import worker_process_init, worker_process_shutdown
+from celery.signals import worker_before_create_process, worker_process_init, worker_process_shutdown
 from django.conf import settings
 
 from ingest import compression, joining, live
@@ -18,6 +18,14 @@ from ingest.partitions import drop_expired, ensure_partitions
 
 PASS_S = 5.0  # then the worker looks at its queue again
 GC_THRESHOLDS = (50_000, 20, 50)
+
+
+@worker_before_create_process.connect
+def leave_alone(**_: object) -> None:
+    """What the parent of the pool has loaded is never looked at again, neither by it nor by its children: looking
+    writes into each object, and each child would come to have a copy of its own."""
+    gc.collect()
+    gc.freeze()
 
 
 @worker_process_init.connect

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -24,7 +24,7 @@ COMMANDS = {
     "web": "dashboard.asgi:application",
     "receiver": "ingest.otlp.serve",
     "worker": "dashboard.celery worker",
-    "beat": "dashboard.celery beat",
+    "beat": "dashboard.scheduler beat",
     "postgres": "postgres -D",
     "valkey": "valkey",
 }
@@ -33,16 +33,23 @@ COMMANDS = {
 class Instance:
     """A running instance: where it listens, which processes it has, and what it has said."""
 
-    def __init__(self, folder: Path, supervisor: "subprocess.Popen[bytes]", ports: dict[str, str]) -> None:
+    def __init__(self, folder: Path, start: "Callable[[], subprocess.Popen[bytes]]", ports: dict[str, str]) -> None:
         self.log = folder / "log"
         self.data_dir = folder / "data"
-        self.supervisor = supervisor
+        self._start = start
+        self.supervisor = start()
         self.web = f"http://127.0.0.1:{ports['SIXSTAGE_PORT']}"
         self.otlp_http = f"http://127.0.0.1:{ports['SIXSTAGE_OTLP_HTTP_PORT']}"
         self.otlp_grpc = f"127.0.0.1:{ports['SIXSTAGE_OTLP_GRPC_PORT']}"
         self.socket = f"ws://127.0.0.1:{ports['SIXSTAGE_PORT']}/ws/live/"
         self.database_url, self.redis_url = urls(self.data_dir)
         self.api = httpx.Client(base_url=f"{self.web}/api/v1", timeout=30, follow_redirects=True)
+
+    def start_again(self) -> None:
+        """With the same data and ports, once all processes of the supervisor that was are gone."""
+        assert self.supervisor.stdin
+        self.supervisor.stdin.close()
+        self.supervisor = self._start()
 
     def is_ready(self) -> bool:
         """Whether `/readyz` says so. Fails at once when the supervisor has ended."""
@@ -82,23 +89,26 @@ class Instance:
 
 
 @contextmanager
-def running_instance(*, fsync: bool = False, **settings: str) -> Iterator[Instance]:
+def running_instance(*, fsync: bool = False, within: Path | None = None, **settings: str) -> Iterator[Instance]:
     """An instance that is ready, gone with its data after the block; when the tests die it stops by itself."""
-    with _folder() as folder:
+    with _folder(within) as folder:
         ports = free_ports()
         theirs = {name: value for name, value in os.environ.items() if not name.startswith(("SIXSTAGE_", "DJANGO_"))}
         command = [sys.executable, "-m", "dashboard.up", "--until-eof", *(() if fsync else ("--no-fsync",))]
-        with (folder / "log").open("wb") as log:
-            supervisor = subprocess.Popen(
-                command,
-                cwd=ROOT,
-                env=theirs | {"SIXSTAGE_DATA_DIR": str(folder / "data"), **ports, **settings},
-                stdin=subprocess.PIPE,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,  # Ctrl-C is for the test run, which then closes the pipe
-            )
-        instance = Instance(folder, supervisor, ports)
+
+        def start() -> "subprocess.Popen[bytes]":
+            with (folder / "log").open("ab") as log:
+                return subprocess.Popen(
+                    command,
+                    cwd=ROOT,
+                    env=theirs | {"SIXSTAGE_DATA_DIR": str(folder / "data"), **ports, **settings},
+                    stdin=subprocess.PIPE,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,  # Ctrl-C is for the test run, which then closes the pipe
+                )
+
+        instance = Instance(folder, start, ports)
         try:
             instance.becomes_ready()
             yield instance
@@ -108,8 +118,8 @@ def running_instance(*, fsync: bool = False, **settings: str) -> Iterator[Instan
 
 
 @contextmanager
-def _folder() -> Iterator[Path]:
-    folder = Path(tempfile.mkdtemp(prefix="sixstage-instance-"))
+def _folder(within: Path | None) -> Iterator[Path]:
+    folder = Path(tempfile.mkdtemp(prefix="sixstage-instance-", dir=within))
     try:
         yield folder
     finally:

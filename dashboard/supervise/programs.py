@@ -22,6 +22,10 @@ ROOT = Path(__file__).resolve().parents[2]
 # Celery's advice is meant for servers; here whoever typed `make up` has chosen the user.
 UNWARNED = {"PYTHONWARNINGS": "ignore:You're running the worker with superuser privileges"}
 
+# glibc gives back what a burst had needed, instead of keeping it for the next: 25 MB for each worker process after a
+# dictionary was trained, and no CPU that could be measured. Other C libraries do not know the name.
+TRIMMED = {"MALLOC_TRIM_THRESHOLD_": str(1 << 20)}
+
 
 def service_programs(options: Options, *, fsync: bool = True) -> list[Program]:
     """PostgreSQL and Valkey, but for those that the environment names as running elsewhere."""
@@ -69,7 +73,7 @@ def set_up_program(env: Mapping[str, str]) -> Program:
 
 def app_programs(options: Options, env: Mapping[str, str]) -> list[Program]:
     """Our own processes, in the order in which they start."""
-    celery = ("-m", "celery", "--quiet", "-A", "dashboard.celery")
+    celery = ("-m", "celery", "--quiet", "-A")
     web = ("--host", options.host, "--port", str(options.ports["SIXSTAGE_PORT"]), "--lifespan", "on")
     stack = ("--loop", "uvloop", "--http", "ingest.otlp.connections:PatientProtocol")
     stack += ("--no-access-log", "--log-level", "warning")
@@ -81,13 +85,13 @@ def app_programs(options: Options, env: Mapping[str, str]) -> list[Program]:
     return [
         _python("receiver", "-m", "ingest.otlp.serve", env=env),
         _python("web", "-m", "uvicorn", "dashboard.asgi:application", *web, *stack, *quick, env=env),
-        _python("worker", *celery, "worker", *alone, *quiet, *pool, env={**env, **UNWARNED}),
-        _python("beat", *celery, "beat", *quiet, *schedule, env=env),
+        _python("worker", *celery, "dashboard.celery", "worker", *alone, *quiet, *pool, env={**env, **UNWARNED}),
+        _python("beat", *celery, "dashboard.scheduler", "beat", *quiet, *schedule, env=env),
     ]
 
 
 def _python(name: str, *arguments: str, env: Mapping[str, str]) -> Program:
-    popen = {"cwd": ROOT, "env": {**os.environ, **env}}
+    popen = {"cwd": ROOT, "env": {**TRIMMED, **os.environ, **env}}
     return Program(name=name, argv=(sys.executable, *arguments), popen=popen)
 
 

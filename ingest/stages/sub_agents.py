@@ -17,8 +17,8 @@ from ingest.stages.tree import Node, Tree, walk
 
 # How much of the tool the agent fills (in percent). Agents side by side do not fill each other's tools by chance.
 FILLS_PERCENT = 80
-LOOK_BACK = 16
-MAX_ABOVE = 64  # levels between a tool and the top; deeper nests are left as they are
+LOOK_BACK = 8
+MAX_ABOVE = 16  # levels between a tool and the top; deeper nests are left as they are
 
 
 def place_sub_agents(tree: Tree) -> None:

@@ -2,6 +2,7 @@
 pure kernel and writes the runs; in the same transaction it clears exactly the marks it has read.
 
 A worker that dies gives its claims back by doing nothing: the lease ends and the next one takes them, one by one.
+A database that fails gives them back at once, or as soon as it answers again, and no trace has been tried for it.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from ingest.spans import Span
 from ingest.stages import decompose
 from ingest.stages.model import Decomposition, Run
 from ingest.stored import direct_cursor, read_bodies
+from ingest.trouble import is_the_databases
 
 log = logging.getLogger(__name__)
 
@@ -89,8 +91,11 @@ REPLACE = """
     WHERE dirty.trace_id = mine.trace_id AND dirty.project_id = mine.project_id
       AND dirty.generation <> mine.generation AND dirty.claimed_until_unix_ns = mine.lease
 """
+# A try that was none. The reason of an earlier one stays.
 RELEASE = """
-    UPDATE ingest_dirty_trace AS dirty SET claimed_until_unix_ns = 0, tries = 0, error = ''
+    UPDATE ingest_dirty_trace AS dirty
+    SET claimed_until_unix_ns = 0, tries = greatest(dirty.tries - 1, 0),
+        error = CASE WHEN dirty.tries > 1 THEN dirty.error ELSE '' END
     FROM unnest(%(trace_ids)s::bytea[], %(project_ids)s::int[], %(leases)s::bigint[])
         AS mine (trace_id, project_id, lease)
     WHERE dirty.trace_id = mine.trace_id AND dirty.project_id = mine.project_id
@@ -158,21 +163,33 @@ def decompose_dirty(now_ns: int, idle_ns: int, limit: int = CLAIM_TRACES) -> Dec
 
     ``idle_ns`` is how long a run without its root may stay silent before it counts as settled. A trace whose
     decomposition fails is set aside with its reason and tried again later, MAX_TRIES times; the others go on.
+    Raises what the database fails with, after giving everything back that is not done.
     """
     began_s = time.perf_counter()
+    _give_back_what_is_owed()
     claims = _claim(now_ns, limit)
     if not claims:
         return Decomposed(0, {})
-    found = _decompose_each(claims, now_ns)
-    found = _together_or_each(_join_engines, found, now_ns)
-    found = _together_or_each(_estimate, found, now_ns)
-    found = _together_or_each(partial(_write, now_ns=now_ns, idle_ns=idle_ns), found, now_ns)
+    try:
+        found = _process(claims, now_ns, idle_ns)
+    except Exception as error:
+        if is_the_databases(error):
+            _owed.extend(claims)  # those that are done have no mark with this lease any more
+            _give_back_what_is_owed()
+        raise
     runs: dict[int, list[Run]] = defaultdict(list)
     for one in found:
         runs[one.claim.project_id].extend(one.runs)
         passes.written(one.claim.received_unix_ns, one.decomposition.spans, one.runs)
     passes.passed(began_s)
     return Decomposed(len(claims), dict(runs), more=len(claims) == limit or claims[0].is_alone)
+
+
+def _process(claims: Sequence[Claim], now_ns: int, idle_ns: int) -> list[Found]:
+    found = _decompose_each(claims, now_ns)
+    found = _together_or_each(_join_engines, found, now_ns)
+    found = _together_or_each(_estimate, found, now_ns)
+    return _together_or_each(partial(_write, now_ns=now_ns, idle_ns=idle_ns), found, now_ns)
 
 
 def _decompose_each(claims: Sequence[Claim], now_ns: int) -> list[Found]:
@@ -187,6 +204,8 @@ def _decompose_each(claims: Sequence[Claim], now_ns: int) -> list[Found]:
             spans = spans_with_events(bodies[claim.key])
             found.append(_found(claim, spans, decompose(spans)))
         except Exception as error:
+            if is_the_databases(error):
+                raise
             _set_aside(claim, error, now_ns)
     return found
 
@@ -198,13 +217,17 @@ def _together_or_each(
     oddity does not hold up the others. A step does all or nothing."""
     try:
         return step(found)
-    except Exception:
+    except Exception as error:
+        if is_the_databases(error):
+            raise
         log.warning("a pass of %d traces goes on one by one", len(found), exc_info=True)
     done: list[Found] = []
     for one in found:
         try:
             done += step([one])
         except Exception as error:
+            if is_the_databases(error):
+                raise
             _set_aside(one.claim, error, now_ns)
     return done
 
@@ -316,6 +339,25 @@ def _write(found: Sequence[Found], now_ns: int, idle_ns: int) -> list[Found]:
         rows.copy(cursor)
         joining.take_offers(cursor, [(offer, one.claim.trace_id) for one in mine for offer in one.taken])
     return mine
+
+
+# What this process could not give back because the database did not answer. Lost with it: then the lease ends.
+_owed: list[Claim] = []
+
+
+def _give_back_what_is_owed() -> None:
+    if not _owed:
+        return
+    if connection.connection is not None and connection.connection.closed:
+        connection.close()  # Django opens a new one only where it has seen the old one fail
+    try:
+        _give_back(_owed)
+    except Exception as error:
+        if not is_the_databases(error):
+            raise
+        log.warning("%d traces are given back later: %s", len(_owed), error)
+    else:
+        _owed.clear()
 
 
 def _give_back(claims: Sequence[Claim]) -> None:

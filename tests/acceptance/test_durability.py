@@ -7,14 +7,11 @@ from pathlib import Path
 import psycopg
 import pytest
 import redis
-from zstandard import ZstdCompressionDict
 
-from ingest.chunks import spans_in
-from ingest.compression import unfold
 from tests.acceptance.load import Load, load
 from tests.instance import Instance, running_instance
 from tests.polling import until
-from tests.readback import wrong_runs
+from tests.readback import is_idle, stored_spans, wrong_runs
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 RATE, STEP = 2000, 2048  # spans/s; how many are acknowledged between two blows
@@ -69,19 +66,8 @@ def _assert_all_there(instance: Instance, sent: Load, within_s: float) -> None:
     truths = sent.truths()
     instance.becomes_ready()
     with psycopg.connect(instance.database_url, autocommit=True) as database:
-        until(lambda: _is_idle(database), within_s, "every trace is decomposed")
+        until(lambda: is_idle(database), within_s, "every trace is decomposed")
         traces = list(map(bytes.fromhex, truths))
-        assert _chunk_spans(database, traces) == Counter(sent.acknowledged())
+        assert stored_spans(database, traces) == Counter(sent.acknowledged())
     assert wrong_runs(instance.api, truths) == []
 
-
-def _is_idle(database: psycopg.Connection) -> bool:
-    return database.execute("SELECT count(*) FROM ingest_dirty_trace").fetchone() == (0,)
-
-
-def _chunk_spans(database: psycopg.Connection, traces: list[bytes]) -> Counter[str]:
-    """How often each span is stored."""
-    found = database.execute("SELECT body FROM ingest_chunk WHERE trace_id = ANY(%s)", [traces])
-    kept = dict(database.execute("SELECT id, body FROM ingest_dictionary").fetchall())
-    contents = (unfold(body, lambda number: ZstdCompressionDict(kept[number])) for (body,) in found)
-    return Counter(span.span_id for content in contents for span in spans_in(content))

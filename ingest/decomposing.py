@@ -7,7 +7,6 @@ A database that fails gives them back at once, or as soon as it answers again, a
 
 from __future__ import annotations
 
-import datetime as dt
 import logging
 import time
 from collections import defaultdict
@@ -15,10 +14,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from django.db import connection, transaction
+from django.db import transaction
 
-from ingest import basis, joining
+from ingest import basis, joining, leases
 from ingest.joining import Offer
+from ingest.leases import Claim
 from ingest.log_chunks import spans_with_events
 from ingest.models.telemetry import Signal
 from ingest.observing import passes
@@ -32,34 +32,9 @@ from ingest.trouble import is_the_databases
 log = logging.getLogger(__name__)
 
 CLAIM_TRACES = 200
-LEASE_NS = 30 * 10**9
 PASS_S = 8.0  # then what is still undone of a claim is given back, well before its lease ends
 SETTLE_NS = 3 * 10**9
-MAX_TRIES = 5
-BACK_OFF_NS = 10 * 10**9
 
-# A trace that was tried before is claimed alone. So a worker's death sets none aside but the one that was alone with
-# its worker, again and again; those that were in a batch with it are done one by one. The eldest decides which it is.
-CLAIM = """
-    WITH due AS MATERIALIZED (
-        SELECT trace_id, project_id, due_unix_ns, tries FROM ingest_dirty_trace
-        WHERE due_unix_ns <= %(now_ns)s AND claimed_until_unix_ns < %(now_ns)s AND tries < %(max_tries)s
-        ORDER BY due_unix_ns LIMIT %(limit)s FOR UPDATE SKIP LOCKED
-    ), eldest AS (
-        SELECT * FROM due ORDER BY due_unix_ns, trace_id, project_id LIMIT 1
-    ), free AS (
-        SELECT due.trace_id, due.project_id FROM due, eldest
-        WHERE (due.tries = 0 AND eldest.tries = 0)
-           OR (due.trace_id = eldest.trace_id AND due.project_id = eldest.project_id)
-    )
-    UPDATE ingest_dirty_trace AS dirty
-    SET claimed_until_unix_ns = %(until_ns)s, tries = dirty.tries + 1,
-        error = CASE WHEN dirty.tries > 0 AND dirty.error = '' THEN %(died)s ELSE dirty.error END
-    FROM free WHERE dirty.trace_id = free.trace_id AND dirty.project_id = free.project_id
-    RETURNING dirty.trace_id, dirty.project_id, dirty.day, dirty.generation, dirty.received_unix_ns,
-              dirty.claimed_until_unix_ns, dirty.tries
-"""
-DIED = "a pass with this trace ended without a result: its worker was killed, or ran out of memory or time"
 # Locks the marks until commit. One that has risen, or was claimed anew after our lease ended, is not ours to clear.
 HOLD = """
     SELECT dirty.trace_id, dirty.project_id
@@ -91,42 +66,6 @@ REPLACE = """
     WHERE dirty.trace_id = mine.trace_id AND dirty.project_id = mine.project_id
       AND dirty.generation <> mine.generation AND dirty.claimed_until_unix_ns = mine.lease
 """
-# A try that was none. The reason of an earlier one stays.
-RELEASE = """
-    UPDATE ingest_dirty_trace AS dirty
-    SET claimed_until_unix_ns = 0, tries = greatest(dirty.tries - 1, 0),
-        error = CASE WHEN dirty.tries > 1 THEN dirty.error ELSE '' END
-    FROM unnest(%(trace_ids)s::bytea[], %(project_ids)s::int[], %(leases)s::bigint[])
-        AS mine (trace_id, project_id, lease)
-    WHERE dirty.trace_id = mine.trace_id AND dirty.project_id = mine.project_id
-      AND dirty.claimed_until_unix_ns = mine.lease
-"""
-SET_ASIDE = """
-    UPDATE ingest_dirty_trace SET error = %(error)s, claimed_until_unix_ns = 0, due_unix_ns = %(due_ns)s
-    WHERE trace_id = %(trace_id)s AND project_id = %(project_id)s AND claimed_until_unix_ns = %(lease)s
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """A trace that this worker may decompose until ``lease_unix_ns``."""
-
-    trace_id: bytes
-    project_id: int
-    day: dt.date
-    generation: int
-    received_unix_ns: int
-    lease_unix_ns: int
-    tries: int
-
-    @property
-    def key(self) -> tuple[bytes, int]:
-        return self.trace_id, self.project_id
-
-    @property
-    def is_alone(self) -> bool:
-        """Whether the trace was tried before: then nothing else is claimed with it."""
-        return self.tries > 1
 
 
 @dataclass(slots=True, kw_only=True)
@@ -162,20 +101,20 @@ def decompose_dirty(now_ns: int, idle_ns: int, limit: int = CLAIM_TRACES) -> Dec
     """Claim up to ``limit`` dirty traces, decompose them and write their runs.
 
     ``idle_ns`` is how long a run without its root may stay silent before it counts as settled. A trace whose
-    decomposition fails is set aside with its reason and tried again later, MAX_TRIES times; the others go on.
+    decomposition fails is set aside with its reason and tried again later, some times; the others go on.
     Raises what the database fails with, after giving everything back that is not done.
     """
     began_s = time.perf_counter()
-    _give_back_what_is_owed()
-    claims = _claim(now_ns, limit)
+    leases.give_back_what_is_owed()
+    claims = leases.claim(now_ns, limit)
     if not claims:
         return Decomposed(0, {})
     try:
         found = _process(claims, now_ns, idle_ns)
     except Exception as error:
         if is_the_databases(error):
-            _owed.extend(claims)  # those that are done have no mark with this lease any more
-            _give_back_what_is_owed()
+            leases.owe(claims)  # those that are done have no mark with this lease any more
+            leases.give_back_what_is_owed()
         raise
     runs: dict[int, list[Run]] = defaultdict(list)
     for one in found:
@@ -198,7 +137,7 @@ def _decompose_each(claims: Sequence[Claim], now_ns: int) -> list[Found]:
     until_s = time.monotonic() + PASS_S
     for done, claim in enumerate(claims):
         if done and time.monotonic() > until_s:
-            _give_back(claims[done:])
+            leases.give_back(claims[done:])
             break
         try:
             spans = spans_with_events(bodies[claim.key])
@@ -206,7 +145,7 @@ def _decompose_each(claims: Sequence[Claim], now_ns: int) -> list[Found]:
         except Exception as error:
             if is_the_databases(error):
                 raise
-            _set_aside(claim, error, now_ns)
+            leases.set_aside(claim, error, now_ns)
     return found
 
 
@@ -228,7 +167,7 @@ def _together_or_each(
         except Exception as error:
             if is_the_databases(error):
                 raise
-            _set_aside(one.claim, error, now_ns)
+            leases.set_aside(one.claim, error, now_ns)
     return done
 
 
@@ -294,19 +233,6 @@ def _estimate(found: Sequence[Found]) -> list[Found]:
     return list(found)
 
 
-def _claim(now_ns: int, limit: int) -> list[Claim]:
-    with direct_cursor() as cursor:
-        cursor.execute(
-            CLAIM,
-            {
-                "now_ns": now_ns, "until_ns": time.time_ns() + LEASE_NS, "limit": limit, "max_tries": MAX_TRIES,
-                "died": DIED,
-            },
-            prepare=True,
-        )  # fmt: skip
-        return [Claim(*row) for row in cursor.fetchall()]
-
-
 def _read_bodies(claims: Sequence[Claim]) -> dict[tuple[bytes, int], list[tuple[int, bytes]]]:
     """Each trace's chunks and what they hold, in the order of their receipt."""
     bodies: dict[tuple[bytes, int], list[tuple[int, bytes]]] = {claim.key: [] for claim in claims}
@@ -321,7 +247,7 @@ def _write(found: Sequence[Found], now_ns: int, idle_ns: int) -> list[Found]:
     if not found:
         return []
     with transaction.atomic(), direct_cursor() as cursor:
-        cursor.execute(HOLD, _arrays([one.claim for one in found]), prepare=True)
+        cursor.execute(HOLD, leases.arrays([one.claim for one in found]), prepare=True)
         held = set(cursor.fetchall())
         mine = [one for one in found if one.claim.key in held]
         taken = joining.make_offers(cursor, [offer for one in mine for offer in one.offers.values()], now_ns)
@@ -335,54 +261,7 @@ def _write(found: Sequence[Found], now_ns: int, idle_ns: int) -> list[Found]:
                 settles_ns = claim.received_unix_ns + (SETTLE_NS if run.root_ended else idle_ns)
                 answers = basis.as_detail(one.answers, run.service)
                 rows.add(run, claim.project_id, claim.day, settles_ns, one.decomposition.spans, answers)
-        cursor.execute(REPLACE, _arrays([one.claim for one in mine]), prepare=True)
+        cursor.execute(REPLACE, leases.arrays([one.claim for one in mine]), prepare=True)
         rows.copy(cursor)
         joining.take_offers(cursor, [(offer, one.claim.trace_id) for one in mine for offer in one.taken])
     return mine
-
-
-# What this process could not give back because the database did not answer. Lost with it: then the lease ends.
-_owed: list[Claim] = []
-
-
-def _give_back_what_is_owed() -> None:
-    if not _owed:
-        return
-    if connection.connection is not None and connection.connection.closed:
-        connection.close()  # Django opens a new one only where it has seen the old one fail
-    try:
-        _give_back(_owed)
-    except Exception as error:
-        if not is_the_databases(error):
-            raise
-        log.warning("%d traces are given back later: %s", len(_owed), error)
-    else:
-        _owed.clear()
-
-
-def _give_back(claims: Sequence[Claim]) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(RELEASE, _arrays(claims))
-
-
-def _set_aside(claim: Claim, error: Exception, now_ns: int) -> None:
-    passes.failed(claim.trace_id, claim.project_id, error)
-    reason = f"{type(error).__name__}: {error}".replace("\x00", "")[:1000]
-    with connection.cursor() as cursor:
-        cursor.execute(
-            SET_ASIDE,
-            {
-                "trace_id": claim.trace_id, "project_id": claim.project_id, "lease": claim.lease_unix_ns,
-                "error": reason, "due_ns": now_ns + BACK_OFF_NS * 2 ** (claim.tries - 1),
-            },
-        )  # fmt: skip
-
-
-def _arrays(claims: Sequence[Claim]) -> dict[str, object]:
-    return {
-        "trace_ids": [claim.trace_id for claim in claims],
-        "project_ids": [claim.project_id for claim in claims],
-        "days": [claim.day for claim in claims],
-        "generations": [claim.generation for claim in claims],
-        "leases": [claim.lease_unix_ns for claim in claims],
-    }

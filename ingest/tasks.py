@@ -9,7 +9,8 @@ from celery import shared_task
 from celery.signals import worker_before_create_process, worker_process_init, worker_process_shutdown
 from django.conf import settings
 
-from ingest import compression, joining, live
+from ingest import compression, joining, leases, live
+from ingest.clock import shared_now_ns
 from ingest.decomposing import decompose_dirty
 from ingest.observing.processes import fold_ended
 from ingest.observing.reporter import Reporter
@@ -58,7 +59,7 @@ def decompose_traces() -> None:
     """Decompose what is due, pass by pass, until nothing is left or the time is up."""
     until = time.monotonic() + PASS_S
     while time.monotonic() < until:
-        done = decompose_dirty(time.time_ns(), settings.SIXSTAGE_TRACE_IDLE_S * 10**9)
+        done = decompose_dirty(shared_now_ns(), settings.SIXSTAGE_TRACE_IDLE_S * 10**9)
         live.announce(done.runs)
         if not done.more:
             return
@@ -69,7 +70,9 @@ def decompose_traces() -> None:
 def sweep() -> None:
     """Say that a worker lives, and find what no wake-up told of."""
     live.beat()
-    joining.look_again(time.time_ns())
+    now_ns = shared_now_ns()
+    leases.call_back(now_ns)
+    joining.look_again(now_ns)
     decompose_traces()
 
 

@@ -46,7 +46,8 @@ def all_runs(api: httpx.Client) -> Iterator[dict[str, Any]]:
 def stored_spans(database: psycopg.Connection, trace_ids: Sequence[bytes]) -> Counter[str]:
     """How often each span of these traces is stored. Read without the product's own code."""
     found = database.execute("SELECT body FROM ingest_chunk WHERE trace_id = ANY(%s)", [trace_ids])
-    kept = {number: ZstdCompressionDict(body) for number, body in database.execute("SELECT id, body FROM ingest_dictionary")}
+    dictionaries = database.execute("SELECT id, body FROM ingest_dictionary")
+    kept = {number: ZstdCompressionDict(body) for number, body in dictionaries}
     return Counter(
         span.span_id.hex()
         for (body,) in found

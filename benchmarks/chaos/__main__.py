@@ -52,7 +52,7 @@ def as_table(outcome: Outcome, seconds: float) -> str:
         "",
         f"{outcome.done.total()} faults in {seconds / 60:.1f} minutes. Of {outcome.acknowledged:,} acknowledged spans "
         f"{outcome.lost:,} were lost and {outcome.doubled:,} stored twice; {outcome.runs:,} runs were read back.",
-        f"{len(outcome.faults)} FAULTS:" if outcome.faults else "Every run is right, and no trace is left or set aside.",
+        f"{len(outcome.faults)} FAULTS:" if outcome.faults else "Every run is right, no trace is left or set aside.",
         *(f"- {fault}" for fault in outcome.faults[:20]),
     ]
     return "\n".join(lines)

@@ -16,7 +16,8 @@ from tests.readback import is_idle, stored_spans, wrong_runs
 DECOMPOSED_WITHIN_S = LEASE_S + 120
 LEFT = """
     SELECT count(*), count(*) FILTER (WHERE tries >= 5), max(tries), max(error),
-           max(due_unix_ns) / 1e9 - extract(epoch FROM now()), max(claimed_until_unix_ns) / 1e9 - extract(epoch FROM now())
+           max(due_unix_ns) / 1e9 - extract(epoch FROM now()),
+           max(claimed_until_unix_ns) / 1e9 - extract(epoch FROM now())
     FROM ingest_dirty_trace
 """
 

@@ -3,7 +3,7 @@
 import random
 import time
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -48,29 +48,34 @@ def run(plan: Sequence[Fault], rng: random.Random, outcome: Outcome) -> None:
 
 
 def hurt_it(hurt: Victim, folder: Path, waiting: deque[Fault], outcome: Outcome) -> None:
+    """Round after round until nothing waits. What a round does not get done while its load lasts, the next one does."""
     account, missed = Account(), Counter[str]()
     try:
-        for number in _count_up():
-            if not waiting:
-                break
-            place = folder / f"round-{number}"
-            place.mkdir()
-            seed = hurt.rng.randrange(1 << 30)
-            with load(hurt.instance, place, ROUND_SPANS, RATE, DELIVERED_WITHIN_S, seed) as sending:
-                while waiting and sending.process.poll() is None:
-                    _one(hurt, waiting, missed, outcome)
-                account.add(sending, sending.result(DELIVERED_WITHIN_S + 60))
-            before = len(account.faults)
-            account.check(hurt.instance)
-            fine = len(account.faults) == before
-            print(f"      {len(account.acknowledged):,} spans acknowledged: {'all right' if fine else 'FAULTS'}", flush=True)
-            for fault in account.faults[before : before + 5]:
-                print(f"      {fault}", flush=True)
+        while waiting:
+            with TemporaryDirectory(dir=folder) as place:
+                _round(hurt, Path(place), account, waiting, missed, outcome)
     except AssertionError as error:
-        outcome.faults.append(str(error))
+        account.faults.append(str(error))
     outcome.take(account)
-    if outcome.faults:
+    if account.faults:
         print(hurt.instance.last_words())
+
+
+def _round(
+    hurt: Victim, place: Path, account: Account, waiting: deque[Fault], missed: Counter[str], outcome: Outcome
+) -> None:
+    seed = hurt.rng.randrange(1 << 30)  # so that no two rounds have the same ids
+    with load(hurt.instance, place, ROUND_SPANS, RATE, DELIVERED_WITHIN_S, seed) as sending:
+        while waiting and sending.process.poll() is None:
+            _one(hurt, waiting, missed, outcome)
+        account.add(sending, sending.result(DELIVERED_WITHIN_S + 60))
+    began_s, before = time.monotonic(), len(account.faults)
+    account.check(hurt.instance)
+    told = "all right" if len(account.faults) == before else f"{len(account.faults) - before} FAULTS"
+    took_s = time.monotonic() - began_s
+    print(f"      {len(account.acknowledged):,} spans acknowledged, {told} (after {took_s:.0f} s)", flush=True)
+    for fault in account.faults[before : before + 5]:
+        print(f"      {fault}", flush=True)
 
 
 def _one(hurt: Victim, waiting: deque[Fault], missed: Counter[str], outcome: Outcome) -> None:
@@ -91,10 +96,3 @@ def _one(hurt: Victim, waiting: deque[Fault], missed: Counter[str], outcome: Out
         outcome.recovery_s[fault.name].append(time.monotonic() - began_s)
         told = f"ready again after {time.monotonic() - began_s:.1f} s"
     print(f"{outcome.done.total():4}  {fault.name}: {told}", flush=True)
-
-
-def _count_up() -> Iterator[int]:
-    number = 0
-    while True:
-        yield number
-        number += 1

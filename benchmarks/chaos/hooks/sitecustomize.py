@@ -73,8 +73,11 @@ def store(module: Any) -> None:
 
 
 def decomposing(module: Any) -> None:
-    module._claim = after("worker-after-claim", module._claim)
     module._decompose_each = after("worker-after-decompose", module._decompose_each)
+
+
+def leases(module: Any) -> None:
+    module.claim = after("worker-after-claim", module.claim)
 
 
 def rows(module: Any) -> None:
@@ -87,7 +90,13 @@ def live(module: Any) -> None:
     module.announce = lambda runs: (watched if runs else announce)(runs)
 
 
-WATCHED = {"ingest.store": store, "ingest.decomposing": decomposing, "ingest.rows": rows, "ingest.live": live}
+WATCHED = {
+    "ingest.store": store,
+    "ingest.leases": leases,
+    "ingest.decomposing": decomposing,
+    "ingest.rows": rows,
+    "ingest.live": live,
+}
 
 
 class Finder(importlib.abc.MetaPathFinder):

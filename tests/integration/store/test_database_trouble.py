@@ -12,8 +12,9 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.db import connection
 
-from ingest import decomposing
-from ingest.decomposing import MAX_TRIES, decompose_dirty
+from ingest import leases
+from ingest.decomposing import decompose_dirty
+from ingest.leases import MAX_TRIES
 from ingest.models import Project
 from ingest.rows import Rows
 from ingest.store import Store
@@ -88,17 +89,17 @@ async def test_what_cannot_be_given_back_now_is_given_back_by_the_next_pass(
     keep: Keep, rows: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await keep()
-    give_back = decomposing._give_back
+    give_back = leases.give_back
 
     def down(claims: Sequence[Any]) -> None:
         raise psycopg.OperationalError("the database system is in recovery mode")
 
     with monkeypatch.context() as failing:
         copying_fails(failing, _session_ended)
-        failing.setattr(decomposing, "_give_back", down)
+        failing.setattr(leases, "give_back", down)
         with pytest.raises(psycopg.OperationalError):
             await one_pass()
     assert [mark["tries"] for mark in rows(MARKS)] == [1]
-    assert decomposing._give_back is give_back
+    assert leases.give_back is give_back
     assert (await one_pass()).traces == 1
     assert rows(MARKS) == []

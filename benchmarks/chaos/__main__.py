@@ -38,7 +38,7 @@ def plan(many: int, rng: random.Random, words: str) -> list[Fault]:
     while every and len(chosen) < many:
         chosen += rng.sample(every, min(len(every), many - len(chosen)))
     around = [fault for fault in troubles() if words in fault.name]
-    chosen += around * -(-many // A_ROUND_OF_TROUBLES)
+    chosen += around * max(1, -(-many // A_ROUND_OF_TROUBLES))
     rng.shuffle(chosen)
     return chosen
 

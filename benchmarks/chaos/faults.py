@@ -120,5 +120,12 @@ def _clock_in_a_worker(victim: Victim, shift_ns: int) -> None:
 
 
 def _clock(victim: Victim, shift_ns: int) -> None:
+    """When it is set right, work is waiting that bears the wrong time."""
+    children = victim.process("worker").children()
     with victim.clock_wrong_by(shift_ns):
-        time.sleep(8)
+        time.sleep(5)
+        for child in children:
+            child.suspend()
+        time.sleep(3)
+    for child in children:
+        child.resume()

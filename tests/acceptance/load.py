@@ -41,9 +41,7 @@ class Load:
 
 
 @contextmanager
-def load(
-    instance: Instance, folder: Path, spans: int, rate: int, within_s: int = 120, seed: int = 7
-) -> Iterator[Load]:
+def load(instance: Instance, folder: Path, spans: int, rate: int, within_s: int = 120, seed: int = 7) -> Iterator[Load]:
     """Whole traces at a steady rate over four connections; a batch is tried until it is acknowledged."""
     assert spans % SPANS_A_UNIT == 0
     command = [sys.executable, str(ROOT / "tests/tools/otlp_load.py"), f"{instance.otlp_http}/v1/traces"]

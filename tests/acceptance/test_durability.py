@@ -70,4 +70,3 @@ def _assert_all_there(instance: Instance, sent: Load, within_s: float) -> None:
         traces = list(map(bytes.fromhex, truths))
         assert stored_spans(database, traces) == Counter(sent.acknowledged())
     assert wrong_runs(instance.api, truths) == []
-

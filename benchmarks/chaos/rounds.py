@@ -16,9 +16,10 @@ from benchmarks.chaos.account import Account
 from benchmarks.chaos.faults import Fault
 from benchmarks.chaos.victim import Missed, Victim, victim
 from tests.acceptance.load import SPANS_A_UNIT, load
+from tests.polling import until
 
 ROUND_SPANS, RATE = 24 * SPANS_A_UNIT, 1200  # a round lasts half a minute, and longer by what it is hurt
-DELIVERED_WITHIN_S = 300
+STARTS_WITHIN_S, DELIVERED_WITHIN_S = 60, 300
 AN_INSTANCE = 80  # faults; then a new one, since reading everything back takes longer and longer
 MISSED_MOST = 3
 NO_WAIT = 0.25  # how often the next fault comes before the instance has recovered from this one
@@ -70,6 +71,7 @@ def _round(
 ) -> None:
     seed = hurt.rng.randrange(1 << 30)  # so that no two rounds have the same ids
     with load(hurt.instance, place, ROUND_SPANS, RATE, DELIVERED_WITHIN_S, seed) as sending:
+        until(lambda: sending.has_acknowledged(1), STARTS_WITHIN_S, "the load has begun")
         while waiting and sending.process.poll() is None:
             _one(hurt, waiting, missed, outcome)
         account.add(sending, sending.result(DELIVERED_WITHIN_S + 60))

@@ -6,7 +6,7 @@ import subprocess
 import time
 from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -59,7 +59,8 @@ def _fill(hurt: Victim, disk: Path) -> None:
     with ballast.open("ab") as file:
         while time.monotonic() < until_s:
             found = os.statvfs(disk)
-            if free := found.f_bavail * found.f_frsize:
-                os.posix_fallocate(file.fileno(), os.fstat(file.fileno()).st_size, free)
+            free = found.f_bavail * found.f_frsize
+            with suppress(OSError):  # the database was faster
+                os.posix_fallocate(file.fileno(), os.fstat(file.fileno()).st_size, free or 1)
             time.sleep(0.2)
     ballast.unlink()

@@ -95,6 +95,7 @@ def _one(hurt: Victim, waiting: deque[Fault], missed: Counter[str], outcome: Out
         if missed[fault.name] == MISSED_MOST:
             raise AssertionError(f"{fault.name}: {why}, {MISSED_MOST} times") from None
         waiting.append(fault)
+        hurt.instance.becomes_ready()
         return
     outcome.done[fault.name] += 1
     began_s, told = time.monotonic(), "not waited for"

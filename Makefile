@@ -8,13 +8,14 @@ TEST_ARGS ?= -n 2
 # An environment whose Python has gone is made anew.
 $(shell $(RUN) -c '' 2>/dev/null || rm -f $(VENV)/bin/python3 $(VENV)/.runtime $(VENV)/.dev)
 .DEFAULT_GOAL := help
-.PHONY: help up demo test check bench lock clean
+.PHONY: help up demo test check bench chaos lock clean
 
 help:
 	@echo "make up      run everything here, in the foreground; Ctrl-C stops it"
 	@echo "make demo    send a lively simulated workload to a running instance"
 	@echo "make test    every test;  make check  lint, types, contracts, migrations and tests"
-	@echo "make bench   the benchmarks;  make lock  resolve the lock files anew;  make clean  remove what was built"
+	@echo "make bench   the benchmarks;  make chaos  kill processes under load and count what is lost"
+	@echo "make lock  resolve the lock files anew;  make clean  remove what was built"
 
 up: $(VENV)/.runtime
 	@exec $(RUN) -m dashboard.up
@@ -35,6 +36,9 @@ check: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(RUN) -m benchmarks $(ARGS)
+
+chaos: $(VENV)/.dev
+	$(RUN) -m benchmarks.chaos $(ARGS)
 
 # Needs uv. Hashes of every platform's wheels, and no registry's address.
 lock:

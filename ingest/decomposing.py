@@ -2,11 +2,11 @@
 pure kernel and writes the runs; in the same transaction it clears exactly the marks it has read.
 
 A worker that dies gives its claims back by doing nothing: the lease ends and the next one takes them, one by one.
+A database that fails gives them back at once, or as soon as it answers again, and no trace has been tried for it.
 """
 
 from __future__ import annotations
 
-import datetime as dt
 import logging
 import time
 from collections import defaultdict
@@ -14,10 +14,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from django.db import connection, transaction
+from django.db import transaction
 
-from ingest import basis, joining
+from ingest import basis, joining, leases
 from ingest.joining import Offer
+from ingest.leases import Claim
 from ingest.log_chunks import spans_with_events
 from ingest.models.telemetry import Signal
 from ingest.observing import passes
@@ -26,38 +27,14 @@ from ingest.spans import Span
 from ingest.stages import decompose
 from ingest.stages.model import Decomposition, Run
 from ingest.stored import direct_cursor, read_bodies
+from ingest.trouble import is_the_databases
 
 log = logging.getLogger(__name__)
 
 CLAIM_TRACES = 200
-LEASE_NS = 30 * 10**9
 PASS_S = 8.0  # then what is still undone of a claim is given back, well before its lease ends
 SETTLE_NS = 3 * 10**9
-MAX_TRIES = 5
-BACK_OFF_NS = 10 * 10**9
 
-# A trace that was tried before is claimed alone. So a worker's death sets none aside but the one that was alone with
-# its worker, again and again; those that were in a batch with it are done one by one. The eldest decides which it is.
-CLAIM = """
-    WITH due AS MATERIALIZED (
-        SELECT trace_id, project_id, due_unix_ns, tries FROM ingest_dirty_trace
-        WHERE due_unix_ns <= %(now_ns)s AND claimed_until_unix_ns < %(now_ns)s AND tries < %(max_tries)s
-        ORDER BY due_unix_ns LIMIT %(limit)s FOR UPDATE SKIP LOCKED
-    ), eldest AS (
-        SELECT * FROM due ORDER BY due_unix_ns, trace_id, project_id LIMIT 1
-    ), free AS (
-        SELECT due.trace_id, due.project_id FROM due, eldest
-        WHERE (due.tries = 0 AND eldest.tries = 0)
-           OR (due.trace_id = eldest.trace_id AND due.project_id = eldest.project_id)
-    )
-    UPDATE ingest_dirty_trace AS dirty
-    SET claimed_until_unix_ns = %(until_ns)s, tries = dirty.tries + 1,
-        error = CASE WHEN dirty.tries > 0 AND dirty.error = '' THEN %(died)s ELSE dirty.error END
-    FROM free WHERE dirty.trace_id = free.trace_id AND dirty.project_id = free.project_id
-    RETURNING dirty.trace_id, dirty.project_id, dirty.day, dirty.generation, dirty.received_unix_ns,
-              dirty.claimed_until_unix_ns, dirty.tries
-"""
-DIED = "a pass with this trace ended without a result: its worker was killed, or ran out of memory or time"
 # Locks the marks until commit. One that has risen, or was claimed anew after our lease ended, is not ours to clear.
 HOLD = """
     SELECT dirty.trace_id, dirty.project_id
@@ -89,39 +66,6 @@ REPLACE = """
     WHERE dirty.trace_id = mine.trace_id AND dirty.project_id = mine.project_id
       AND dirty.generation <> mine.generation AND dirty.claimed_until_unix_ns = mine.lease
 """
-RELEASE = """
-    UPDATE ingest_dirty_trace AS dirty SET claimed_until_unix_ns = 0, tries = 0, error = ''
-    FROM unnest(%(trace_ids)s::bytea[], %(project_ids)s::int[], %(leases)s::bigint[])
-        AS mine (trace_id, project_id, lease)
-    WHERE dirty.trace_id = mine.trace_id AND dirty.project_id = mine.project_id
-      AND dirty.claimed_until_unix_ns = mine.lease
-"""
-SET_ASIDE = """
-    UPDATE ingest_dirty_trace SET error = %(error)s, claimed_until_unix_ns = 0, due_unix_ns = %(due_ns)s
-    WHERE trace_id = %(trace_id)s AND project_id = %(project_id)s AND claimed_until_unix_ns = %(lease)s
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """A trace that this worker may decompose until ``lease_unix_ns``."""
-
-    trace_id: bytes
-    project_id: int
-    day: dt.date
-    generation: int
-    received_unix_ns: int
-    lease_unix_ns: int
-    tries: int
-
-    @property
-    def key(self) -> tuple[bytes, int]:
-        return self.trace_id, self.project_id
-
-    @property
-    def is_alone(self) -> bool:
-        """Whether the trace was tried before: then nothing else is claimed with it."""
-        return self.tries > 1
 
 
 @dataclass(slots=True, kw_only=True)
@@ -157,16 +101,21 @@ def decompose_dirty(now_ns: int, idle_ns: int, limit: int = CLAIM_TRACES) -> Dec
     """Claim up to ``limit`` dirty traces, decompose them and write their runs.
 
     ``idle_ns`` is how long a run without its root may stay silent before it counts as settled. A trace whose
-    decomposition fails is set aside with its reason and tried again later, MAX_TRIES times; the others go on.
+    decomposition fails is set aside with its reason and tried again later, some times; the others go on.
+    Raises what the database fails with, after giving everything back that is not done.
     """
     began_s = time.perf_counter()
-    claims = _claim(now_ns, limit)
+    leases.give_back_what_is_owed()
+    claims = leases.claim(now_ns, limit)
     if not claims:
         return Decomposed(0, {})
-    found = _decompose_each(claims, now_ns)
-    found = _together_or_each(_join_engines, found, now_ns)
-    found = _together_or_each(_estimate, found, now_ns)
-    found = _together_or_each(partial(_write, now_ns=now_ns, idle_ns=idle_ns), found, now_ns)
+    try:
+        found = _process(claims, now_ns, idle_ns)
+    except Exception as error:
+        if is_the_databases(error):
+            leases.owe(claims)  # those that are done have no mark with this lease any more
+            leases.give_back_what_is_owed()
+        raise
     runs: dict[int, list[Run]] = defaultdict(list)
     for one in found:
         runs[one.claim.project_id].extend(one.runs)
@@ -175,19 +124,28 @@ def decompose_dirty(now_ns: int, idle_ns: int, limit: int = CLAIM_TRACES) -> Dec
     return Decomposed(len(claims), dict(runs), more=len(claims) == limit or claims[0].is_alone)
 
 
+def _process(claims: Sequence[Claim], now_ns: int, idle_ns: int) -> list[Found]:
+    found = _decompose_each(claims, now_ns)
+    found = _together_or_each(_join_engines, found, now_ns)
+    found = _together_or_each(_estimate, found, now_ns)
+    return _together_or_each(partial(_write, now_ns=now_ns, idle_ns=idle_ns), found, now_ns)
+
+
 def _decompose_each(claims: Sequence[Claim], now_ns: int) -> list[Found]:
     bodies = _read_bodies(claims)
     found: list[Found] = []
     until_s = time.monotonic() + PASS_S
     for done, claim in enumerate(claims):
         if done and time.monotonic() > until_s:
-            _give_back(claims[done:])
+            leases.give_back(claims[done:])
             break
         try:
             spans = spans_with_events(bodies[claim.key])
             found.append(_found(claim, spans, decompose(spans)))
         except Exception as error:
-            _set_aside(claim, error, now_ns)
+            if is_the_databases(error):
+                raise
+            leases.set_aside(claim, error, now_ns)
     return found
 
 
@@ -198,14 +156,18 @@ def _together_or_each(
     oddity does not hold up the others. A step does all or nothing."""
     try:
         return step(found)
-    except Exception:
+    except Exception as error:
+        if is_the_databases(error):
+            raise
         log.warning("a pass of %d traces goes on one by one", len(found), exc_info=True)
     done: list[Found] = []
     for one in found:
         try:
             done += step([one])
         except Exception as error:
-            _set_aside(one.claim, error, now_ns)
+            if is_the_databases(error):
+                raise
+            leases.set_aside(one.claim, error, now_ns)
     return done
 
 
@@ -271,19 +233,6 @@ def _estimate(found: Sequence[Found]) -> list[Found]:
     return list(found)
 
 
-def _claim(now_ns: int, limit: int) -> list[Claim]:
-    with direct_cursor() as cursor:
-        cursor.execute(
-            CLAIM,
-            {
-                "now_ns": now_ns, "until_ns": time.time_ns() + LEASE_NS, "limit": limit, "max_tries": MAX_TRIES,
-                "died": DIED,
-            },
-            prepare=True,
-        )  # fmt: skip
-        return [Claim(*row) for row in cursor.fetchall()]
-
-
 def _read_bodies(claims: Sequence[Claim]) -> dict[tuple[bytes, int], list[tuple[int, bytes]]]:
     """Each trace's chunks and what they hold, in the order of their receipt."""
     bodies: dict[tuple[bytes, int], list[tuple[int, bytes]]] = {claim.key: [] for claim in claims}
@@ -298,7 +247,7 @@ def _write(found: Sequence[Found], now_ns: int, idle_ns: int) -> list[Found]:
     if not found:
         return []
     with transaction.atomic(), direct_cursor() as cursor:
-        cursor.execute(HOLD, _arrays([one.claim for one in found]), prepare=True)
+        cursor.execute(HOLD, leases.arrays([one.claim for one in found]), prepare=True)
         held = set(cursor.fetchall())
         mine = [one for one in found if one.claim.key in held]
         taken = joining.make_offers(cursor, [offer for one in mine for offer in one.offers.values()], now_ns)
@@ -312,35 +261,7 @@ def _write(found: Sequence[Found], now_ns: int, idle_ns: int) -> list[Found]:
                 settles_ns = claim.received_unix_ns + (SETTLE_NS if run.root_ended else idle_ns)
                 answers = basis.as_detail(one.answers, run.service)
                 rows.add(run, claim.project_id, claim.day, settles_ns, one.decomposition.spans, answers)
-        cursor.execute(REPLACE, _arrays([one.claim for one in mine]), prepare=True)
+        cursor.execute(REPLACE, leases.arrays([one.claim for one in mine]), prepare=True)
         rows.copy(cursor)
         joining.take_offers(cursor, [(offer, one.claim.trace_id) for one in mine for offer in one.taken])
     return mine
-
-
-def _give_back(claims: Sequence[Claim]) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(RELEASE, _arrays(claims))
-
-
-def _set_aside(claim: Claim, error: Exception, now_ns: int) -> None:
-    passes.failed(claim.trace_id, claim.project_id, error)
-    reason = f"{type(error).__name__}: {error}".replace("\x00", "")[:1000]
-    with connection.cursor() as cursor:
-        cursor.execute(
-            SET_ASIDE,
-            {
-                "trace_id": claim.trace_id, "project_id": claim.project_id, "lease": claim.lease_unix_ns,
-                "error": reason, "due_ns": now_ns + BACK_OFF_NS * 2 ** (claim.tries - 1),
-            },
-        )  # fmt: skip
-
-
-def _arrays(claims: Sequence[Claim]) -> dict[str, object]:
-    return {
-        "trace_ids": [claim.trace_id for claim in claims],
-        "project_ids": [claim.project_id for claim in claims],
-        "days": [claim.day for claim in claims],
-        "generations": [claim.generation for claim in claims],
-        "leases": [claim.lease_unix_ns for claim in claims],
-    }

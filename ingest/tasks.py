@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import gc
+import math
 import time
 
 from celery import shared_task
 from celery.signals import worker_before_create_process, worker_process_init, worker_process_shutdown
 from django.conf import settings
 
-from ingest import compression, joining, live
+from ingest import compression, joining, leases, live
+from ingest.clock import shared_now_ns
 from ingest.decomposing import decompose_dirty
 from ingest.observing.processes import fold_ended
 from ingest.observing.reporter import Reporter
@@ -17,6 +19,7 @@ from ingest.observing.settled import count_settled
 from ingest.partitions import drop_expired, ensure_partitions
 
 PASS_S = 5.0  # then the worker looks at its queue again
+SWEEP_S = 1.9  # a little less than beat's schedule
 GC_THRESHOLDS = (50_000, 20, 50)
 
 
@@ -58,7 +61,8 @@ def decompose_traces() -> None:
     """Decompose what is due, pass by pass, until nothing is left or the time is up."""
     until = time.monotonic() + PASS_S
     while time.monotonic() < until:
-        done = decompose_dirty(time.time_ns(), settings.SIXSTAGE_TRACE_IDLE_S * 10**9)
+        _sweep_if_due()
+        done = decompose_dirty(shared_now_ns(), settings.SIXSTAGE_TRACE_IDLE_S * 10**9)
         live.announce(done.runs)
         if not done.more:
             return
@@ -67,10 +71,26 @@ def decompose_traces() -> None:
 
 @shared_task(name="ingest.sweep")
 def sweep() -> None:
-    """Say that a worker lives, and find what no wake-up told of."""
-    live.beat()
-    joining.look_again(time.time_ns())
+    """Find what no wake-up told of."""
     decompose_traces()
+
+
+def _sweep_if_due() -> None:
+    """Say that a worker lives, and look for what is due without a mark that says so.
+
+    Before passes, whoever asked for them: where wake-ups queue up, the task above expires among them unheard.
+    """
+    global _swept_s
+    if time.monotonic() - _swept_s < SWEEP_S:
+        return
+    _swept_s = time.monotonic()
+    live.beat()
+    now_ns = shared_now_ns()
+    leases.call_back(now_ns)
+    joining.look_again(now_ns)
+
+
+_swept_s = -math.inf
 
 
 @shared_task(name="ingest.keep_partitions")

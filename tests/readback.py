@@ -1,9 +1,13 @@
-"""All runs of an instance through its API, held against what a load generator knows of its traces."""
+"""What an instance has stored and shows, held against what a load generator knows of its traces."""
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import httpx
+import psycopg
+from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
+from zstandard import ZstdCompressionDict, ZstdDecompressor, get_frame_parameters
 
 Truth = Mapping[str, Any]
 PAGE_RUNS = 500
@@ -37,6 +41,29 @@ def all_runs(api: httpx.Client) -> Iterator[dict[str, Any]]:
         if page["next_cursor"] is None:
             return
         query["cursor"] = page["next_cursor"]
+
+
+def stored_spans(database: psycopg.Connection, trace_ids: Sequence[bytes]) -> Counter[str]:
+    """How often each span of these traces is stored. Read without the product's own code."""
+    found = database.execute("SELECT body FROM ingest_chunk WHERE trace_id = ANY(%s)", [trace_ids])
+    dictionaries = database.execute("SELECT id, body FROM ingest_dictionary")
+    kept = {number: ZstdCompressionDict(body) for number, body in dictionaries}
+    return Counter(
+        span.span_id.hex()
+        for (body,) in found
+        for resource_spans in TracesData.FromString(_unfolded(body, kept)).resource_spans
+        for scope_spans in resource_spans.scope_spans
+        for span in scope_spans.spans
+    )
+
+
+def _unfolded(body: bytes, dictionaries: Mapping[int, ZstdCompressionDict]) -> bytes:
+    return ZstdDecompressor(dict_data=dictionaries.get(get_frame_parameters(body).dict_id)).decompress(body)
+
+
+def is_idle(database: psycopg.Connection) -> bool:
+    """Whether every trace is decomposed."""
+    return database.execute("SELECT NOT EXISTS (SELECT FROM ingest_dirty_trace)").fetchone() == (True,)
 
 
 def _figures(run: Mapping[str, Any]) -> dict[str, Any]:

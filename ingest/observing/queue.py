@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from django.db import connection
 
 from ingest import wake
-from ingest.decomposing import MAX_TRIES
+from ingest.leases import MAX_TRIES
 from ingest.scope import Scope
 
 DEPTH = """

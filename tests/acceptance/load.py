@@ -41,11 +41,12 @@ class Load:
 
 
 @contextmanager
-def load(instance: Instance, folder: Path, spans: int, rate: int) -> Iterator[Load]:
+def load(instance: Instance, folder: Path, spans: int, rate: int, within_s: int = 120, seed: int = 7) -> Iterator[Load]:
     """Whole traces at a steady rate over four connections; a batch is tried until it is acknowledged."""
     assert spans % SPANS_A_UNIT == 0
     command = [sys.executable, str(ROOT / "tests/tools/otlp_load.py"), f"{instance.otlp_http}/v1/traces"]
-    options = {"spans": spans, "rate": rate, "duration": 120, "max-retries": 1000, "backoff": 0.2, "timeout": 20}
+    limits = {"duration": within_s, "max-retries": 1000, "backoff": 0.2, "timeout": 20}
+    options = {"spans": spans, "rate": rate, "seed": seed} | limits
     files = {"acked-ids": folder / "acked", "truth": folder / "truth"}
     process = subprocess.Popen(
         [*command, *(f"--{name}={value}" for name, value in (options | files).items())],

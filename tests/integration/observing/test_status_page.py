@@ -13,7 +13,7 @@ from django.test import Client
 from django.utils import timezone
 
 from ingest import live
-from ingest.decomposing import MAX_TRIES
+from ingest.leases import MAX_TRIES
 from ingest.models import DirtyTrace, Process, Project
 from ingest.observing import refusals
 from ingest.observing.exports import Export

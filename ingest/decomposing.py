@@ -110,7 +110,7 @@ def decompose_dirty(now_ns: int, idle_ns: int, limit: int = CLAIM_TRACES) -> Dec
     if not claims:
         return Decomposed(0, {})
     try:
-        found = _process(claims, now_ns, idle_ns)
+        found = _carry_out(claims, now_ns, idle_ns)
     except Exception as error:
         if is_the_databases(error):
             leases.owe(claims)  # those that are done have no mark with this lease any more
@@ -124,7 +124,7 @@ def decompose_dirty(now_ns: int, idle_ns: int, limit: int = CLAIM_TRACES) -> Dec
     return Decomposed(len(claims), dict(runs), more=len(claims) == limit or claims[0].is_alone)
 
 
-def _process(claims: Sequence[Claim], now_ns: int, idle_ns: int) -> list[Found]:
+def _carry_out(claims: Sequence[Claim], now_ns: int, idle_ns: int) -> list[Found]:
     found = _decompose_each(claims, now_ns)
     found = _together_or_each(_join_engines, found, now_ns)
     found = _together_or_each(_estimate, found, now_ns)

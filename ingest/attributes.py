@@ -21,7 +21,7 @@ from ingest.spans import AttributeValue
 _FIRST, _SECOND, _INTEGER, _DOUBLE = 0x0A, 0x12, 0x18, 0x21
 _unpack_double = struct.Struct("<d").unpack_from
 _ONE_BYTE = 0x80  # lengths below need no second byte
-MAX_KNOWN, MAX_KNOWN_BYTES, MAX_MISSES = 65_536, 96, 256
+MAX_KNOWN, MAX_KNOWN_BYTES, MAX_MISSES = 16_384, 96, 256
 MAX_KEYS = 8_192
 
 

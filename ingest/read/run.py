@@ -8,6 +8,7 @@ from ingest.packed import unpack_detail
 from ingest.read.rows import as_call, as_run_detail, as_tool, select
 from ingest.read.values import PhaseRow, RunDetail, WarningRow
 from ingest.scope import Scope
+from ingest.snapshot import snapshot
 
 _RUN_ID = re.compile(r"([0-9a-f]{32})-([0-9a-f]{16})")
 
@@ -25,13 +26,16 @@ def run_detail(scope: Scope, run_id: str, now_ns: int) -> RunDetail | None:
         return None
     where, parameters = scope.where()
     key, values = f"{where} AND trace_id = %s AND root_span_id = %s", [*parameters, *ids]
-    rows = select(f"SELECT * FROM ingest_run WHERE {key}", values)
-    if not rows:
-        return None
-    run, detail = as_run_detail(rows[0], now_ns), unpack_detail(rows[0]["detail"])
     in_order = f"WHERE {key} ORDER BY start_unix_ns, span_id"
-    run.calls = [as_call(row, detail) for row in select(f"SELECT * FROM ingest_call {in_order}", values)]
-    run.tools = [as_tool(row, detail) for row in select(f"SELECT * FROM ingest_tool {in_order}", values)]
+    with snapshot():
+        rows = select(f"SELECT * FROM ingest_run WHERE {key}", values)
+        if not rows:
+            return None
+        calls = select(f"SELECT * FROM ingest_call {in_order}", values)
+        tools = select(f"SELECT * FROM ingest_tool {in_order}", values)
+    run, detail = as_run_detail(rows[0], now_ns), unpack_detail(rows[0]["detail"])
+    run.calls = [as_call(row, detail) for row in calls]
+    run.tools = [as_tool(row, detail) for row in tools]
     run.warnings = [WarningRow(code=code, text=text, span_id=span_id) for code, text, span_id in detail.warnings]
     run.phases = [
         PhaseRow(start_ns=start, end_ns=end, owner=owner, source=source, span_id=span_id)

@@ -22,6 +22,8 @@ from ingest.leases import Claim
 from ingest.log_chunks import spans_with_events
 from ingest.models.telemetry import Signal
 from ingest.observing import passes
+from ingest.rollups.counting import Gathered
+from ingest.rollups.applying import take_back, told_call, told_run, told_tool, write_deltas
 from ingest.rows import Rows
 from ingest.spans import Span
 from ingest.stages import decompose
@@ -44,27 +46,32 @@ HOLD = """
     WHERE dirty.claimed_until_unix_ns = mine.lease
     ORDER BY trace_id, project_id FOR UPDATE OF dirty
 """
-# What these traces had goes, and their marks: where a mark has risen meanwhile only the lease ends.
-REPLACE = """
+# What these traces had goes, and is told; and their marks go: where one has risen meanwhile only the lease ends.
+REPLACE = f"""
     WITH mine AS MATERIALIZED (
         SELECT * FROM unnest(%(trace_ids)b::bytea[], %(project_ids)b::int[], %(days)b::date[], %(generations)b::int[],
                              %(leases)b::bigint[]) AS mine (trace_id, project_id, day, generation, lease)
     ), no_runs AS (
         DELETE FROM ingest_run AS old USING mine
         WHERE (old.trace_id, old.project_id, old.day) = (mine.trace_id, mine.project_id, mine.day)
+        RETURNING {told_run("old")}
     ), no_calls AS (
         DELETE FROM ingest_call AS old USING mine
         WHERE (old.trace_id, old.project_id, old.day) = (mine.trace_id, mine.project_id, mine.day)
+        RETURNING {told_call("old")}
     ), no_tools AS (
         DELETE FROM ingest_tool AS old USING mine
         WHERE (old.trace_id, old.project_id, old.day) = (mine.trace_id, mine.project_id, mine.day)
+        RETURNING {told_tool("old")}
     ), cleared AS (
         DELETE FROM ingest_dirty_trace AS dirty USING mine
         WHERE (dirty.trace_id, dirty.project_id, dirty.generation) = (mine.trace_id, mine.project_id, mine.generation)
+    ), ended AS (
+        UPDATE ingest_dirty_trace AS dirty SET claimed_until_unix_ns = 0, tries = 0, error = '' FROM mine
+        WHERE dirty.trace_id = mine.trace_id AND dirty.project_id = mine.project_id
+          AND dirty.generation <> mine.generation AND dirty.claimed_until_unix_ns = mine.lease
     )
-    UPDATE ingest_dirty_trace AS dirty SET claimed_until_unix_ns = 0, tries = 0, error = '' FROM mine
-    WHERE dirty.trace_id = mine.trace_id AND dirty.project_id = mine.project_id
-      AND dirty.generation <> mine.generation AND dirty.claimed_until_unix_ns = mine.lease
+    SELECT kind, told FROM no_runs UNION ALL SELECT kind, told FROM no_calls UNION ALL SELECT kind, told FROM no_tools
 """
 
 
@@ -261,7 +268,12 @@ def _write(found: Sequence[Found], now_ns: int, idle_ns: int) -> list[Found]:
                 settles_ns = claim.received_unix_ns + (SETTLE_NS if run.root_ended else idle_ns)
                 answers = basis.as_detail(one.answers, run.service)
                 rows.add(run, claim.project_id, claim.day, settles_ns, one.decomposition.spans, answers)
+        gathered = Gathered()
         cursor.execute(REPLACE, leases.arrays([one.claim for one in mine]), prepare=True)
+        take_back(gathered, cursor.fetchall())
         rows.copy(cursor)
-        joining.take_offers(cursor, [(offer, one.claim.trace_id) for one in mine for offer in one.taken])
+        gathered.add_rows(rows)
+        alone = joining.take_offers(cursor, [(offer, one.claim.trace_id) for one in mine for offer in one.taken])
+        take_back(gathered, alone)
+        write_deltas(cursor, gathered)
     return mine

@@ -17,6 +17,7 @@ from django.db import connection
 
 from ingest.chunks import spans_of
 from ingest.models.telemetry import Signal
+from ingest.rollups.applying import told_call, told_run
 from ingest.rows import response_hash
 from ingest.semconv import read_facts
 from ingest.semconv.facts import Kind
@@ -66,6 +67,7 @@ DROP_RUNS = """
         AS taken (trace_id, span_id, project_id, day)
     WHERE alone.trace_id = taken.trace_id AND alone.root_span_id = taken.span_id
       AND alone.project_id = taken.project_id AND alone.day = taken.day
+    RETURNING {told}
 """
 # Offers nobody has taken: have their calls come meanwhile? Their traces are due again, and will find the offer.
 LOOK = """
@@ -169,15 +171,18 @@ def make_offers(cursor: Any, offers: Sequence[Offer], now_ns: int) -> set[tuple[
     return {(p, bytes(t), bytes(s)) for p, t, s, client in cursor.fetchall() if client is not None}
 
 
-def take_offers(cursor: Any, taken: Sequence[tuple[Offer, bytes]]) -> None:
-    """Say which trace's call has claimed each span, and drop the runs that the spans made alone."""
+def take_offers(cursor: Any, taken: Sequence[tuple[Offer, bytes]]) -> list[tuple[Any, ...]]:
+    """Say which trace's call has claimed each span, and drop the runs that the spans made alone; tells their rows."""
+    dropped: list[tuple[Any, ...]] = []
     if not taken:
-        return
+        return dropped
     taken = sorted(taken, key=lambda pair: (pair[0].response_id, pair[0].trace_id, pair[0].span_id))
     arrays = _arrays([offer for offer, _ in taken]) | {"client_trace_ids": [client for _, client in taken]}
     cursor.execute(TAKE, arrays)
-    for table in ("ingest_run", "ingest_call"):
-        cursor.execute(DROP_RUNS.format(table=table), arrays)
+    for table, told in (("ingest_run", told_run("alone")), ("ingest_call", told_call("alone"))):
+        cursor.execute(DROP_RUNS.format(table=table, told=told), arrays)
+        dropped += cursor.fetchall()
+    return dropped
 
 
 def look_again(now_ns: int) -> int:

@@ -48,6 +48,12 @@ def drop_expired(now_ns: int, keep_days: int) -> list[str]:
     with connection.cursor() as cursor:
         for name in expired:
             cursor.execute(f"DROP TABLE IF EXISTS {name}")
+        if expired:  # rollups outlive their runs: from here on nobody can count them again
+            cursor.execute(
+                """INSERT INTO ingest_rollup_gone (id, day) VALUES (1, %s)
+                   ON CONFLICT (id) DO UPDATE SET day = greatest(ingest_rollup_gone.day, excluded.day)""",
+                [cutoff - dt.timedelta(days=1)],
+            )
         cursor.execute("DELETE FROM ingest_dirty_trace WHERE day < %s", [cutoff])
         cursor.execute("DELETE FROM ingest_trace WHERE day < %s", [cutoff])
         cursor.execute("DELETE FROM ingest_projectday WHERE day < %s", [cutoff])

@@ -53,8 +53,9 @@ BREAK_LEASE = """
     UPDATE ingest_dirty_trace SET claimed_until_unix_ns = 0
     WHERE project_id = %(project_id)s AND trace_id = ANY(%(trace_ids)s)
 """
+# Empty, not NULL: the row as it stands has counted as one with estimates, and is taken back as such.
 FORGET_BASIS = """
-    UPDATE ingest_run SET basis = NULL
+    UPDATE ingest_run SET basis = '[]'
     WHERE project_id = %(project_id)s AND trace_id = ANY(%(trace_ids)s) AND basis IS NOT NULL
 """
 

@@ -17,6 +17,7 @@ from ingest.observing.processes import fold_ended
 from ingest.observing.reporter import Reporter
 from ingest.observing.settled import count_settled
 from ingest.partitions import drop_expired, ensure_partitions
+from ingest.rollups.folding import fold_all
 
 PASS_S = 5.0  # then the worker looks at its queue again
 SWEEP_S = 1.9  # a little less than beat's schedule
@@ -107,6 +108,12 @@ def observe() -> None:
     """Keep the counts of ended processes, and count the runs that have settled."""
     fold_ended()
     count_settled(time.time_ns())
+
+
+@shared_task(name="ingest.roll_up")
+def roll_up() -> None:
+    """Fold what passes have counted into minutes, quarter-hours and days."""
+    fold_all()
 
 
 @shared_task(name="ingest.train_dictionaries")

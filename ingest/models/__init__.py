@@ -3,6 +3,7 @@ trace's day and keyed so that they can be sharded by trace: every unique key hol
 
 from ingest.models.observing import Process, SettledCount, SettledUntil
 from ingest.models.project import IngestKey, Project, ProjectDay
+from ingest.models.rollup import Rollup, RollupAdmitted, RollupDelta, RollupGone, RollupKey, RollupZone
 from ingest.models.run import Call, Run, Tool
 from ingest.models.telemetry import Body, Chunk, Dictionary, DirtyTrace, EngineSpan, Signal, Trace
 
@@ -17,6 +18,12 @@ __all__ = [
     "Process",
     "Project",
     "ProjectDay",
+    "Rollup",
+    "RollupAdmitted",
+    "RollupDelta",
+    "RollupGone",
+    "RollupKey",
+    "RollupZone",
     "Run",
     "SettledCount",
     "SettledUntil",

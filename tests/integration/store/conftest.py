@@ -6,6 +6,18 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.db import connections
 
+from ingest.rollups.verifying import verify
+
+
+@pytest.fixture(autouse=True)
+async def rollups_are_what_rows_add_up_to(
+    request: pytest.FixtureRequest, transactional_db: None, the_threads_connections_end: None
+) -> AsyncIterator[None]:
+    """After every test here, whatever it did: workers side by side, dead ones, spans late or twice, recomputation."""
+    yield
+    if "writes_rows_itself" not in request.keywords:
+        assert await sync_to_async(lambda: [str(one) for one in verify()])() == []
+
 
 @pytest.fixture(autouse=True)
 async def the_threads_connections_end() -> AsyncIterator[None]:

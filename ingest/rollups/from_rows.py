@@ -1,0 +1,130 @@
+"""The same cells counted from the rows themselves: what rollups are verified against, and what answers where a filter
+is finer than their keys. In SQL, so that only bins leave the database."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from ingest.packed import OWNERS
+from ingest.rollups.bins import bin_sql
+from ingest.rollups.counting import (
+    ESTIMATED_SOURCE,
+    METRICS,
+    SHARE_MOST_TOKENS,
+    SHARE_ONE,
+    Cell,
+    Key,
+    Kind,
+)
+from ingest.rollups.errors import error_kind
+
+DIMENSIONS = ("environment", "service", "version", "agent", "engine", "models", "own")
+
+
+def _share(alias: str) -> str:
+    share = f"{alias}.cached_tokens * {SHARE_ONE}::bigint / {alias}.input_tokens"
+    return (
+        f"CASE WHEN {alias}.input_tokens > 0 AND {alias}.input_tokens < {SHARE_MOST_TOKENS} "
+        f"AND {alias}.cached_tokens BETWEEN 0 AND {alias}.input_tokens THEN {share} END"
+    )
+
+
+_TOKENS = ("input_tokens", "cached_tokens", "output_tokens")
+_VALUES = {
+    Kind.RUN: [
+        "run.wall_ns", *(f"run.{owner}_ns" for owner in OWNERS), "run.ttft_ns", "run.first_token_ns",
+        "run.ttft_sum_ns", *(f"run.{tokens}" for tokens in _TOKENS), _share("run"),
+    ],
+    Kind.CALL: [
+        "item.end_unix_ns - item.start_unix_ns",
+        *(f"item.{name}_ns" for name in ("queue", "prefill", "decode", "ttft", "tpot")),
+        *(f"item.{tokens}" for tokens in _TOKENS), _share("item"),
+    ],
+    Kind.TOOL: ["item.end_unix_ns - item.start_unix_ns"],
+}  # fmt: skip
+_FAILED = "run.failed::int"
+_FLAGS = {
+    Kind.RUN: f"{_FAILED} + CASE WHEN run.model_unsplit_ns > 0 THEN 2 ELSE 0 END "
+    "+ CASE WHEN run.basis IS NULL THEN 0 ELSE 4 END + CASE WHEN run.root_ended THEN 0 ELSE 8 END",
+    Kind.CALL: f"{_FAILED} + CASE WHEN item.source = {ESTIMATED_SOURCE} THEN 4 ELSE 0 END "
+    "+ CASE WHEN item.error IS NULL THEN 0 ELSE 16 END",
+    Kind.TOOL: f"{_FAILED} + CASE item.ok WHEN true THEN 0 WHEN false THEN 16 ELSE 32 END",
+}
+_JOIN = (
+    "ingest_run AS run JOIN {table} AS item ON item.trace_id = run.trace_id AND item.root_span_id = run.root_span_id "
+    "AND item.project_id = run.project_id AND item.day = run.day"
+)
+_FROM = {
+    Kind.RUN: "ingest_run AS run",
+    Kind.CALL: _JOIN.format(table="ingest_call"),
+    Kind.TOOL: _JOIN.format(table="ingest_tool") + " AND NOT item.pseudo",
+}
+_END = {Kind.RUN: "run.end_unix_ns", Kind.CALL: "item.end_unix_ns", Kind.TOOL: "item.end_unix_ns"}
+_ERROR = {Kind.RUN: "run.error", Kind.CALL: "item.error", Kind.TOOL: "item.error"}
+_COLUMNS = {
+    "environment": dict.fromkeys(Kind, "run.environment"),
+    "service": dict.fromkeys(Kind, "run.service"),
+    "version": dict.fromkeys(Kind, "run.version"),
+    "agent": dict.fromkeys(Kind, "run.agent"),
+    "engine": {Kind.RUN: "run.engine", Kind.CALL: "item.engine", Kind.TOOL: "run.engine"},
+    "models": {Kind.RUN: "run.model_names", Kind.CALL: "'{}'::text[]", Kind.TOOL: "'{}'::text[]"},
+    "own": {Kind.RUN: "NULL::text", Kind.CALL: "item.model", Kind.TOOL: "item.name"},
+}
+_NONE = {"models": "'{}'::text[]"}
+Cells = dict[tuple[int, int, Key], Cell]  # by kind, step and key
+
+
+def count_rows(
+    cursor: Any,
+    kind: Kind,
+    bounds: Sequence[int],
+    where: str,
+    parameters: Mapping[str, Any],
+    dimensions: Collection[str] = DIMENSIONS,
+) -> Cells:
+    """Cells of what ended in the steps between ``bounds`` (ascending) and fits ``where`` (on ``run`` and, of calls
+    and tools, ``item``). Keys tell only of the dimensions asked for."""
+    columns = [_COLUMNS[name][kind] if name in dimensions else _NONE.get(name, "NULL::text") for name in DIMENSIONS]
+    end = _END[kind]
+    head = f"""
+        SELECT width_bucket({end}, %(bounds)s::bigint[]) - 1 AS step, {_FLAGS[kind]} AS flags, {", ".join(columns)}"""
+    condition = f"WHERE {where} AND {end} >= %(first)s AND {end} < %(last)s"
+    told = {**parameters, "bounds": list(bounds), "first": bounds[0], "last": bounds[-1]}
+    values = ", ".join(f"({at}, ({value})::bigint)" for at, value in enumerate(_VALUES[kind]))
+    grouped = ", ".join(str(number) for number in range(1, 3 + len(DIMENSIONS)))
+    cells: Cells = {}
+    cursor.execute(
+        f"""{head}, told.metric, {bin_sql("told.value")} AS bin, count(*), sum(told.value)
+            FROM {_FROM[kind]} CROSS JOIN LATERAL (VALUES {values}) AS told (metric, value)
+            {condition} AND told.value IS NOT NULL GROUP BY {grouped}, told.metric, bin""",
+        told,
+    )
+    for step, flags, *key, metric, bin_, count, sum_ in cursor.fetchall():
+        cell = _cell(cells, kind, step, flags, key)
+        into = cell.bins[metric]
+        into[bin_] = into.get(bin_, 0) + count
+        cell.sums[metric] += int(sum_)
+    cursor.execute(
+        f"""{head}, {_ERROR[kind]} AS error, count(*) FROM {_FROM[kind]}
+            {condition} AND {_ERROR[kind]} IS NOT NULL GROUP BY {grouped}, error""",
+        told,
+    )
+    for step, flags, *key, error, count in cursor.fetchall():
+        errors = _cell(cells, kind, step, flags, key).errors
+        errors[error_kind(error)] = errors.get(error_kind(error), 0) + count
+    return cells
+
+
+def _cell(cells: Cells, kind: Kind, step: int, flags: int, key: Sequence[Any]) -> Cell:
+    """Two orders of a run's models are one key."""
+    environment, service, version, agent, engine, models, own = key
+    place = (
+        int(kind), step, Key(flags, environment, service, version, agent, engine, tuple(sorted(set(models))), own)
+    )  # fmt: skip
+    if place not in cells:
+        cells[place] = Cell.of(kind)
+    return cells[place]
+
+
+assert all(len(_VALUES[kind]) == len(METRICS[kind]) for kind in Kind)

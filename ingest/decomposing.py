@@ -22,8 +22,8 @@ from ingest.leases import Claim
 from ingest.log_chunks import spans_with_events
 from ingest.models.telemetry import Signal
 from ingest.observing import passes
-from ingest.rollups.counting import Gathered
 from ingest.rollups.applying import take_back, told_call, told_run, told_tool, write_deltas
+from ingest.rollups.counting import Gathered
 from ingest.rows import Rows
 from ingest.spans import Span
 from ingest.stages import decompose

@@ -60,6 +60,16 @@ class Instance:
         except httpx.TransportError:
             return False
 
+    def manage(self, *command: str) -> str:
+        """What `manage.py` prints beside the running instance; it must end with 0."""
+        theirs = {name: value for name, value in os.environ.items() if not name.startswith(("SIXSTAGE_", "DJANGO_"))}
+        done = subprocess.run(
+            [sys.executable, "manage.py", *command], cwd=ROOT, env=theirs | {"SIXSTAGE_DATA_DIR": str(self.data_dir)},
+            capture_output=True, text=True, timeout=120, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
     def becomes_ready(self) -> None:
         try:
             until(self.is_ready, READY_WITHIN_S, "/readyz answers 200")

@@ -11,9 +11,10 @@ from django.urls import reverse
 from ninja import NinjaAPI, Query, Schema, Status
 from pydantic import Field
 
-from dashboard.api.shapes import Problem, RunList, RunWhole, TraceWhole
+from dashboard.api.shapes import Problem, RunList, RunWhole, Summary, TraceWhole
 from ingest.read.run import current_run_id, run_detail
 from ingest.read.runs import LIMIT_MOST, ORDERS, BadFilter, RunFilter, find_runs
+from ingest.read.summary import GROUPS, STEPS, Question, summarise
 from ingest.read.traces import trace_detail
 
 api = NinjaAPI(
@@ -27,8 +28,8 @@ api = NinjaAPI(
 BIGINT = {"ge": -(2**63), "le": 2**63 - 1}
 
 
-class RunQuery(Schema):
-    """The filters of the runs page. Runs count in the window in which they end."""
+class Filters(Schema):
+    """What narrows runs. They count in the window in which they end."""
 
     from_: int | None = Field(None, alias="from", description="Unix nanoseconds, inclusive", **BIGINT)
     to: int | None = Field(None, description="Unix nanoseconds, exclusive", **BIGINT)
@@ -43,13 +44,26 @@ class RunQuery(Schema):
     status: str | None = Field(None, description="ok, error or open")
     min_wall_ns: int | None = Field(None, **BIGINT)
     q: str | None = Field(None, description="text in name, service, agent, session, user, error or trace id")
-    sort: str = Field("newest", description=", ".join(ORDERS))
-    cursor: str | None = None
-    limit: int = Field(50, ge=1, le=LIMIT_MOST)
 
     def as_filter(self) -> RunFilter:
         same = {f.name: getattr(self, f.name) for f in fields(RunFilter) if hasattr(self, f.name)}
         return RunFilter(from_unix_ns=self.from_, to_unix_ns=self.to, **_without_nul(same))
+
+
+class RunQuery(Filters):
+    """The filters of the runs page, an order, and a place in it."""
+
+    sort: str = Field("newest", description=", ".join(ORDERS))
+    cursor: str | None = None
+    limit: int = Field(50, ge=1, le=LIMIT_MOST)
+
+
+class SummaryQuery(Filters):
+    """Calls and tools count in the window in which they end too; ``model`` and ``tool`` narrow them by their own."""
+
+    step: str | None = Field(None, description=f"{', '.join(STEPS)}, or seconds, of whole minutes; none for one figure")
+    zone: str | None = Field(None, description="whose days and hours steps are, as Europe/Berlin; else the project's")
+    group_by: str | None = Field(None, description=", ".join(GROUPS))
 
 
 def _without_nul(values: dict[str, Any]) -> dict[str, Any]:
@@ -84,6 +98,15 @@ def run(request: HttpRequest, run_id: str) -> Any:
         query = f"?{request.META['QUERY_STRING']}" if request.META["QUERY_STRING"] else ""
         return HttpResponseRedirect(reverse("api:run", args=[now_id]) + query)
     return Status(404, {"detail": "no such run; ids look like {32 hex digits of the trace}-{16 of its root span}"})
+
+
+@api.get(
+    "/summary", response={200: Summary, 401: Problem, 404: Problem, 422: Problem}, summary="Figures of a range of time"
+)
+def summary(request: HttpRequest, query: Query[SummaryQuery]) -> Any:
+    """Counts, quantiles, sums and rates of runs, model calls and tools; without a range, of the last 24 hours."""
+    asked = Question(wanted=query.as_filter(), **_without_nul(query.dict(include={"step", "zone", "group_by"})))
+    return summarise(request.access.scope, asked, time.time_ns())  # type: ignore[attr-defined]
 
 
 @api.get("/traces/{trace_id}", response={200: TraceWhole, 401: Problem, 404: Problem}, summary="A trace as stored")

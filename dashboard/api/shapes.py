@@ -155,3 +155,107 @@ class TraceWhole(Shape):
 
 class Problem(Shape):
     detail: str
+
+
+class Distribution(Shape):
+    """Quantiles from log bins, within 1 %; null without samples."""
+
+    count: int
+    p50_ns: int | None
+    p90_ns: int | None
+    p95_ns: int | None
+    p99_ns: int | None
+    sum_ns: int | None
+    mean_ns: int | None
+
+
+class RunFigures(Shape):
+    """Of runs that ended in the range. ``totals_ns`` add up to the sum of their wall times exactly; quantiles of the
+    stages that models make leave out ``unsplit`` runs, those of TTFT ``estimated`` ones."""
+
+    count: int
+    failed: int
+    error_rate: float | None
+    errors: dict[str, int]
+    wall: Distribution
+    ttft: Distribution
+    first_token: Distribution
+    ttft_sum: Distribution
+    stages: dict[str, Distribution]
+    outside: dict[str, Distribution]
+    totals_ns: dict[str, int]
+    unsplit: int
+    estimated: int
+    input_tokens: int | None
+    cached_tokens: int | None
+    output_tokens: int | None
+    cacheable_tokens: int = Field(description="input tokens of those whose cached tokens are known")
+    cache_hit_rate: float | None
+
+
+class CallFigures(Shape):
+    """Of model calls that ended in the range; quantiles of their split leave out ``estimated`` ones."""
+
+    count: int
+    failed: int
+    error_rate: float | None
+    errors: dict[str, int]
+    wall: Distribution
+    queue: Distribution
+    prefill: Distribution
+    decode: Distribution
+    ttft: Distribution
+    tpot: Distribution
+    estimated: int
+    input_tokens: int | None
+    cached_tokens: int | None
+    output_tokens: int | None
+    cacheable_tokens: int
+    cache_hit_rate: float | None
+
+
+class ToolFigures(Shape):
+    """Of tool calls that ended in the range, hand-offs and final answers left out."""
+
+    count: int
+    failed: int
+    unknown: int = Field(description="of which nobody knows how they ended; not in success_rate")
+    success_rate: float | None
+    errors: dict[str, int]
+    wall: Distribution
+
+
+class Figures(Shape):
+    runs: RunFigures | None
+    calls: CallFigures | None
+    tools: ToolFigures | None
+
+
+class Group(Shape):
+    value: str | None
+    is_other: bool = Field(description="True for all values beyond the bound together")
+    figures: Figures
+
+
+class SummaryStep(Shape):
+    from_unix_ns: UnixNs
+    to_unix_ns: UnixNs
+    groups: list[Group]
+    total: Figures | None
+
+
+class Summary(Shape):
+    from_unix_ns: UnixNs
+    to_unix_ns: UnixNs
+    zone: str
+    step: str | None
+    group_by: str | None
+    made_from: str = Field(description="rollups or rows; both give the same digits")
+    made_from_by: dict[str, str]
+    looked_from_unix_ns: MaybeUnixNs = Field(
+        description="set where the time was up before all rows were counted: nothing that ended earlier is in"
+    )
+    runs: int | None = Field(description="over how many runs")
+    groups: list[Group]
+    total: Figures | None = Field(description="null when grouped by model or tool, where a run may count several times")
+    steps: list[SummaryStep]

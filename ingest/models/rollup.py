@@ -22,7 +22,7 @@ class RollupDelta(models.Model):
 
 
 class Rollup(models.Model):
-    """One cell: what ended in a step of time, of a kind, under a key (0 for those beyond the bound)."""
+    """One cell: what ended in a step of time, of a kind, under a key."""
 
     pk = CompositePrimaryKey("project_id", "step", "kind", "start_unix_ns", "key_id")
     start_unix_ns = models.BigIntegerField()
@@ -51,7 +51,7 @@ class RollupKey(models.Model):
 
 class RollupAdmitted(models.Model):
     """Which keys a UTC day has of a kind, first come. Once ``full``, it takes no more, so that whatever was counted
-    under ``other`` is also taken back from there."""
+    as beyond the bound is also taken back from there."""
 
     pk = CompositePrimaryKey("project_id", "day", "kind")
     project_id = models.IntegerField()

@@ -4,47 +4,35 @@ from __future__ import annotations
 
 from typing import Any
 
-from ingest.packed import OWNERS, SOURCES
+from ingest.packed import OWNERS
 from ingest.read.rows import RUN_LIST_COLUMNS, as_run, select
 from ingest.read.runs import RunFilter, conditions, find_runs
-from ingest.read.values import LiveFigures, Quantiles, RunRow, StageStep
-from ingest.rollups.bins import bin_sql, quantile
+from ingest.read.summary import Question, summarise
+from ingest.read.values import Distribution, LiveFigures, Quantiles, RunRow, StageStep
 from ingest.scope import Scope
-from ingest.stages.model import Source
-
-MEASURED = f"source <> {SOURCES.index(Source.ESTIMATED)}"
 
 
 def figures(scope: Scope, now_ns: int, window_s: int = 300) -> LiveFigures:
     """Key figures over the runs, calls and tools that ended in the last ``window_s`` seconds."""
     window = RunFilter(from_unix_ns=now_ns - window_s * 10**9, to_unix_ns=now_ns + 1)
-    where, parameters = conditions(scope, window, now_ns)
-    runs = select(
-        f"""SELECT count(*) AS n, count(*) FILTER (WHERE failed) AS failed,
-                   coalesce(sum(input_tokens) FILTER (WHERE cached_tokens IS NOT NULL), 0)::bigint AS input_tokens,
-                   sum(cached_tokens)::bigint AS cached_tokens
-            FROM ingest_run WHERE {where}""",
-        parameters,
-    )[0]
-    tools = select(
-        f"""SELECT count(*) AS n, count(*) FILTER (WHERE ok = false) AS failed
-            FROM ingest_tool WHERE {where} AND NOT pseudo""",
-        parameters,
-    )[0]
+    found = summarise(scope, Question(wanted=window, zone="UTC"), now_ns).total
+    assert found
+    assert found.runs
+    assert found.calls
+    assert found.tools
     flying, flying_parameters = conditions(scope, RunFilter(status="open"), now_ns)
     newest, newest_parameters = scope.where()
     return LiveFigures(
         window_s=window_s,
-        runs=runs["n"],
-        failed_runs=runs["failed"],
-        wall=_quantiles("ingest_run", "wall_ns", where, parameters),
-        # A guess is good enough for one run's bar, not for a figure that alerts hang on.
-        ttft=_quantiles("ingest_call", "ttft_ns", f"{where} AND {MEASURED}", parameters),
-        tpot=_quantiles("ingest_call", "tpot_ns", where, parameters),
-        tool_calls=tools["n"],
-        tool_failures=tools["failed"],
-        input_tokens=runs["input_tokens"],
-        cached_tokens=runs["cached_tokens"],
+        runs=found.runs.count,
+        failed_runs=found.runs.failed,
+        wall=_quantiles(found.runs.wall),
+        ttft=_quantiles(found.calls.ttft),
+        tpot=_quantiles(found.calls.tpot),
+        tool_calls=found.tools.count,
+        tool_failures=found.tools.failed,
+        input_tokens=found.runs.cacheable_tokens,
+        cached_tokens=found.runs.cached_tokens,
         in_flight=select(f"SELECT count(*) AS n FROM ingest_run WHERE {flying}", flying_parameters)[0]["n"],
         newest_end_unix_ns=select(
             f"SELECT max(end_unix_ns) AS newest FROM ingest_run WHERE {newest}", newest_parameters
@@ -52,15 +40,8 @@ def figures(scope: Scope, now_ns: int, window_s: int = 300) -> LiveFigures:
     )
 
 
-def _quantiles(table: str, column: str, where: str, parameters: list[Any]) -> Quantiles:
-    rows = select(
-        f"""SELECT {bin_sql(column)} AS bin, count(*) AS n
-            FROM {table} WHERE {where} AND {column} IS NOT NULL GROUP BY 1""",
-        parameters,
-    )
-    bins = {row["bin"]: row["n"] for row in rows}
-    p50_ns, p95_ns, p99_ns = (quantile(bins, q) for q in (0.5, 0.95, 0.99))
-    return Quantiles(count=sum(bins.values()), p50_ns=p50_ns, p95_ns=p95_ns, p99_ns=p99_ns)
+def _quantiles(spread: Distribution) -> Quantiles:
+    return Quantiles(count=spread.count, p50_ns=spread.p50_ns, p95_ns=spread.p95_ns, p99_ns=spread.p99_ns)
 
 
 def stage_steps(scope: Scope, from_unix_ns: int, to_unix_ns: int, step_s: int) -> list[StageStep]:

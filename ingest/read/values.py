@@ -202,3 +202,122 @@ class Facet:
 
     field: str
     values: list[tuple[str, int]]
+
+
+@dataclass(slots=True, kw_only=True)
+class Distribution:
+    """Quantiles from log bins (relative error at most 1 %), sum and mean (rounded down) over ``count`` samples; None
+    without samples."""
+
+    count: int
+    p50_ns: int | None
+    p90_ns: int | None
+    p95_ns: int | None
+    p99_ns: int | None
+    sum_ns: int | None
+    mean_ns: int | None
+
+
+Errors = dict[str, int]
+
+
+@dataclass(slots=True, kw_only=True)
+class RunFigures:
+    """Of runs that ended in the range. ``totals_ns`` add up to the sum of their wall times exactly. Quantiles of the
+    stages that models make leave out ``unsplit`` runs, those of TTFT ``estimated`` ones."""
+
+    count: int
+    failed: int
+    error_rate: float | None
+    errors: Errors
+    wall: Distribution
+    ttft: Distribution
+    first_token: Distribution
+    ttft_sum: Distribution
+    stages: dict[str, Distribution]
+    outside: dict[str, Distribution]
+    totals_ns: dict[str, int]
+    unsplit: int
+    estimated: int
+    input_tokens: int | None
+    cached_tokens: int | None
+    output_tokens: int | None
+    cacheable_tokens: int
+    cache_hit_rate: float | None
+
+
+@dataclass(slots=True, kw_only=True)
+class CallFigures:
+    """Of model calls that ended in the range; quantiles of their split leave out ``estimated`` ones."""
+
+    count: int
+    failed: int
+    error_rate: float | None
+    errors: Errors
+    wall: Distribution
+    queue: Distribution
+    prefill: Distribution
+    decode: Distribution
+    ttft: Distribution
+    tpot: Distribution
+    estimated: int
+    input_tokens: int | None
+    cached_tokens: int | None
+    output_tokens: int | None
+    cacheable_tokens: int
+    cache_hit_rate: float | None
+
+
+@dataclass(slots=True, kw_only=True)
+class ToolFigures:
+    """Of tool calls that ended in the range, without pseudo tools; of ``unknown`` ones nobody knows how they ended."""
+
+    count: int
+    failed: int
+    unknown: int
+    success_rate: float | None
+    errors: Errors
+    wall: Distribution
+
+
+@dataclass(slots=True, kw_only=True)
+class Figures:
+    runs: RunFigures | None
+    calls: CallFigures | None
+    tools: ToolFigures | None
+
+
+@dataclass(slots=True, kw_only=True)
+class Group:
+    """Figures of one value of a dimension (None: those that have none), or of all values beyond the bound."""
+
+    value: str | None
+    is_other: bool
+    figures: Figures
+
+
+@dataclass(slots=True, kw_only=True)
+class SummaryStep:
+    from_unix_ns: int
+    to_unix_ns: int
+    groups: list[Group]
+    total: Figures | None
+
+
+@dataclass(slots=True, kw_only=True)
+class Summary:
+    """Figures of a range. ``runs`` is over how many runs; ``looked_from_unix_ns`` is set where the time was up before
+    all rows of the range were counted, and then nothing older is in."""
+
+    from_unix_ns: int
+    to_unix_ns: int
+    zone: str
+    step: str | None
+    group_by: str | None
+    made_from: str
+    made_from_by: dict[str, str]
+    looked_from_unix_ns: int | None
+    runs: int | None
+    groups: list[Group]
+    total: Figures | None
+    steps: list[SummaryStep]

@@ -13,7 +13,6 @@ from typing import Any
 
 from ingest.rollups.counting import CALL_TOLD, RUN_TOLD, TOOL_TOLD, Gathered, pack_gathered
 
-
 WRITE_DELTA = "INSERT INTO ingest_rollup_delta (project_id, first_minute, last_minute, body) VALUES (%s, %s, %s, %s)"
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum, IntFlag
 from functools import lru_cache
@@ -46,16 +46,17 @@ class Flag(IntFlag):
     OPEN = 8  # the run's root has not ended
     ERRED = 16  # the call or tool itself failed
     UNTOLD = 32  # nobody knows whether the tool succeeded
+    OTHER = 64  # one of the keys beyond the bound, which keep nothing but their flags
 
 
 METRICS: dict[Kind, tuple[str, ...]] = {
     Kind.RUN: (
         "wall", *(owner.value for owner in OWNERS), "ttft", "first_token", "ttft_sum", "input_tokens",
-        "cached_tokens", "output_tokens", "cached_share",
+        "cached_tokens", "output_tokens", "cached_share", "cacheable_tokens",
     ),
     Kind.CALL: (
         "wall", "queue", "prefill", "decode", "ttft", "tpot", "input_tokens", "cached_tokens", "output_tokens",
-        "cached_share",
+        "cached_share", "cacheable_tokens",
     ),
     Kind.TOOL: ("wall",),
 }  # fmt: skip
@@ -95,9 +96,13 @@ class Key(NamedTuple):
     models: tuple[str, ...]
     own: str | None
 
+    @property
+    def is_other(self) -> bool:
+        return bool(self.flags & Flag.OTHER)
 
-OTHER_KEY = Key(-1, None, None, None, None, None, (), None)
-"""Where the values of keys go that are beyond the bound."""
+    def as_other(self) -> Key:
+        """Where the values of a key go that is beyond the bound."""
+        return Key(self.flags | Flag.OTHER, None, None, None, None, None, (), None)
 
 
 class Place(NamedTuple):
@@ -145,7 +150,7 @@ class Cell:
 
 
 Item = tuple[Any, ...]
-"""The values of an item in the order of its kind's metrics (without the share, which follows), then its error."""
+"""An item's values as its kind's metrics order them, without the last two that follow from them, then its error."""
 
 
 class Gathered:
@@ -205,7 +210,9 @@ class Tally:
         cell = self._cell(place)
         *columns, errors = zip(*items, strict=True)
         if place.kind != Kind.TOOL:
-            columns.append(tuple(map(cached_share, columns[-3], columns[-2])))
+            asked, cached = columns[-3], columns[-2]
+            columns.append(tuple(map(cached_share, asked, cached)))
+            columns.append(tuple(map(_cacheable, asked, cached)))
         for at, column in enumerate(columns):
             known = [value for value in column if value is not None]
             if known:
@@ -232,6 +239,11 @@ def cached_share(input_tokens: int | None, cached_tokens: int | None) -> int | N
     if input_tokens is None or cached_tokens is None or not 0 < input_tokens < SHARE_MOST_TOKENS:
         return None
     return cached_tokens * SHARE_ONE // input_tokens if 0 <= cached_tokens <= input_tokens else None
+
+
+def _cacheable(input_tokens: int | None, cached_tokens: int | None) -> int | None:
+    """Input tokens of which it is known how many were cached: what a hit rate is a share of."""
+    return None if cached_tokens is None else input_tokens
 
 
 _Bin = TypeVar("_Bin", int, str)

@@ -15,13 +15,12 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import msgspec
 from django.db import transaction
 
-from ingest.rollups.counting import MINUTE_NS, OTHER_KEY, Cell, Key, Tally, count_deltas, pack_cell, unpack_cell
+from ingest.rollups.counting import MINUTE_NS, Cell, Key, Tally, count_deltas, pack_cell, unpack_cell
 from ingest.rollups.steps import QUARTER_NS, Step, day_of
 from ingest.stored import direct_cursor
 
 KEYS_MOST = 500  # of a kind in a project and UTC day
 DELTAS_AT_ONCE = 200
-OTHER_ID = 0
 DAY_MINUTES = 1440
 _LOCK = 0x51_57_A6_05
 
@@ -52,6 +51,7 @@ NUMBER = """
     INSERT INTO ingest_rollup_key (project_id, digest, fields) VALUES (%s, %s, %s)
     ON CONFLICT (project_id, digest) DO UPDATE SET fields = excluded.fields RETURNING id
 """
+FIND = "SELECT id FROM ingest_rollup_key WHERE (project_id, digest) = (%s, %s)"
 ADMIT = """
     INSERT INTO ingest_rollup_admitted (project_id, day, kind, key_ids, "full") VALUES (%s, %s, %s, %s, %s)
     ON CONFLICT (project_id, day, kind) DO UPDATE SET key_ids = excluded.key_ids, "full" = excluded."full"
@@ -127,7 +127,8 @@ def _add(cursor: Any, slots: dict[Slot, Cell]) -> None:
     cursor.execute(READ, columns(order), prepare=True)
     for *place, body in cursor.fetchall():
         slots[Slot(*place)].add(unpack_cell(body))
-    kept, empty = [], []
+    kept: list[Slot] = []
+    empty: list[Slot] = []
     for slot in order:
         (kept if slots[slot].tidy() else empty).append(slot)
     if kept:
@@ -150,8 +151,8 @@ class _Numbers:
         self.changed: set[tuple[int, int, int]] = set()
 
     def of(self, project_id: int, kind: int, day: int, key: Key) -> int:
-        if key == OTHER_KEY:
-            return OTHER_ID
+        if key.is_other:
+            return self._made(project_id, key)
         place = (project_id, day, kind)
         if place not in self.days:
             self.cursor.execute(
@@ -160,38 +161,44 @@ class _Numbers:
             ids, full = self.cursor.fetchone() or ((), False)
             self.days[place] = dict.fromkeys(ids), full
         admitted, full = self.days[place]
-        key_id = self._number(project_id, key, make=not full)
-        if key_id in admitted:
-            return key_id
-        if full or key_id is None:
-            return OTHER_ID
-        self.changed.add(place)
-        if len(admitted) >= self.most:
-            self.days[place] = admitted, True
-            return OTHER_ID
-        admitted[key_id] = None
+        if full:
+            key_id = self._found(project_id, key)
+            return key_id if key_id in admitted and key_id is not None else self._made(project_id, key.as_other())
+        key_id = self._made(project_id, key)
+        if key_id not in admitted:
+            self.changed.add(place)
+            if len(admitted) >= self.most:
+                self.days[place] = admitted, True
+                return self._made(project_id, key.as_other())
+            admitted[key_id] = None
         return key_id
 
-    def _number(self, project_id: int, key: Key, make: bool) -> int | None:
+    def _made(self, project_id: int, key: Key) -> int:
         if (project_id, key) not in self.ids:
-            fields = msgspec.json.encode(key).decode()
-            digest = hashlib.sha256(fields.encode()).digest()[:16]
-            if make:
-                self.cursor.execute(NUMBER, (project_id, digest, fields))
-            else:
-                self.cursor.execute(
-                    "SELECT id FROM ingest_rollup_key WHERE (project_id, digest) = (%s, %s)", (project_id, digest)
-                )
+            fields, digest = _written(key)
+            self.cursor.execute(NUMBER, (project_id, digest, fields))
+            (self.ids[project_id, key],) = self.cursor.fetchone()
+        return self.ids[project_id, key]
+
+    def _found(self, project_id: int, key: Key) -> int | None:
+        if (project_id, key) not in self.ids:
+            _, digest = _written(key)
+            self.cursor.execute(FIND, (project_id, digest))
             row = self.cursor.fetchone()
             if row is None:
                 return None
-            self.ids[project_id, key] = row[0]
+            (self.ids[project_id, key],) = row
         return self.ids[project_id, key]
 
     def keep(self) -> None:
         for place in sorted(self.changed):
             admitted, full = self.days[place]
             self.cursor.execute(ADMIT, (*place, list(admitted), full))
+
+
+def _written(key: Key) -> tuple[str, bytes]:
+    fields = msgspec.json.encode(key).decode()
+    return fields, hashlib.sha256(fields.encode()).digest()[:16]
 
 
 def project_zones(cursor: Any) -> dict[int, str]:

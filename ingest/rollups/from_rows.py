@@ -3,7 +3,7 @@ is finer than their keys. In SQL, so that only bins leave the database."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from ingest.packed import OWNERS
@@ -30,16 +30,20 @@ def _share(alias: str) -> str:
     )
 
 
+def _cacheable(alias: str) -> str:
+    return f"CASE WHEN {alias}.cached_tokens IS NOT NULL THEN {alias}.input_tokens END"
+
+
 _TOKENS = ("input_tokens", "cached_tokens", "output_tokens")
 _VALUES = {
     Kind.RUN: [
         "run.wall_ns", *(f"run.{owner}_ns" for owner in OWNERS), "run.ttft_ns", "run.first_token_ns",
-        "run.ttft_sum_ns", *(f"run.{tokens}" for tokens in _TOKENS), _share("run"),
+        "run.ttft_sum_ns", *(f"run.{tokens}" for tokens in _TOKENS), _share("run"), _cacheable("run"),
     ],
     Kind.CALL: [
         "item.end_unix_ns - item.start_unix_ns",
         *(f"item.{name}_ns" for name in ("queue", "prefill", "decode", "ttft", "tpot")),
-        *(f"item.{tokens}" for tokens in _TOKENS), _share("item"),
+        *(f"item.{tokens}" for tokens in _TOKENS), _share("item"), _cacheable("item"),
     ],
     Kind.TOOL: ["item.end_unix_ns - item.start_unix_ns"],
 }  # fmt: skip
@@ -52,11 +56,11 @@ _FLAGS = {
     Kind.TOOL: f"{_FAILED} + CASE item.ok WHEN true THEN 0 WHEN false THEN 16 ELSE 32 END",
 }
 _JOIN = (
-    "ingest_run AS run JOIN {table} AS item ON item.trace_id = run.trace_id AND item.root_span_id = run.root_span_id "
+    " JOIN {table} AS item ON item.trace_id = run.trace_id AND item.root_span_id = run.root_span_id "
     "AND item.project_id = run.project_id AND item.day = run.day"
 )
 _FROM = {
-    Kind.RUN: "ingest_run AS run",
+    Kind.RUN: "",
     Kind.CALL: _JOIN.format(table="ingest_call"),
     Kind.TOOL: _JOIN.format(table="ingest_tool") + " AND NOT item.pseudo",
 }
@@ -79,24 +83,29 @@ def count_rows(
     cursor: Any,
     kind: Kind,
     bounds: Sequence[int],
-    where: str,
-    parameters: Mapping[str, Any],
+    runs: str,
+    parameters: Sequence[Any],
+    *,
+    item: tuple[str, Any] | None = None,
     dimensions: Collection[str] = DIMENSIONS,
 ) -> Cells:
-    """Cells of what ended in the steps between ``bounds`` (ascending) and fits ``where`` (on ``run`` and, of calls
-    and tools, ``item``). Keys tell only of the dimensions asked for."""
+    """Cells of what ended in the steps between ``bounds`` (ascending), of the runs for which the condition ``runs``
+    holds; ``item`` is what a call's or tool's column must equal. Keys tell only of the dimensions asked for."""
     columns = [_COLUMNS[name][kind] if name in dimensions else _NONE.get(name, "NULL::text") for name in DIMENSIONS]
     end = _END[kind]
-    head = f"""
-        SELECT width_bucket({end}, %(bounds)s::bigint[]) - 1 AS step, {_FLAGS[kind]} AS flags, {", ".join(columns)}"""
-    condition = f"WHERE {where} AND {end} >= %(first)s AND {end} < %(last)s"
-    told = {**parameters, "bounds": list(bounds), "first": bounds[0], "last": bounds[-1]}
+    head = f"SELECT width_bucket({end}, %s::bigint[]) - 1 AS step, {_FLAGS[kind]} AS flags, {', '.join(columns)}"
+    source = f"FROM (SELECT * FROM ingest_run WHERE {runs}) AS run {_FROM[kind]}"
+    condition = f"WHERE {end} >= %s AND {end} < %s"
+    told = [list(bounds), *parameters, bounds[0], bounds[-1]]
+    if item is not None:
+        condition += f" AND item.{item[0]} = %s"
+        told.append(item[1])
     values = ", ".join(f"({at}, ({value})::bigint)" for at, value in enumerate(_VALUES[kind]))
     grouped = ", ".join(str(number) for number in range(1, 3 + len(DIMENSIONS)))
     cells: Cells = {}
     cursor.execute(
         f"""{head}, told.metric, {bin_sql("told.value")} AS bin, count(*), sum(told.value)
-            FROM {_FROM[kind]} CROSS JOIN LATERAL (VALUES {values}) AS told (metric, value)
+            {source} CROSS JOIN LATERAL (VALUES {values}) AS told (metric, value)
             {condition} AND told.value IS NOT NULL GROUP BY {grouped}, told.metric, bin""",
         told,
     )
@@ -106,8 +115,8 @@ def count_rows(
         into[bin_] = into.get(bin_, 0) + count
         cell.sums[metric] += int(sum_)
     cursor.execute(
-        f"""{head}, {_ERROR[kind]} AS error, count(*) FROM {_FROM[kind]}
-            {condition} AND {_ERROR[kind]} IS NOT NULL GROUP BY {grouped}, error""",
+        f"""{head}, {_ERROR[kind]} AS failure, count(*) {source}
+            {condition} AND {_ERROR[kind]} IS NOT NULL GROUP BY {grouped}, failure""",
         told,
     )
     for step, flags, *key, error, count in cursor.fetchall():

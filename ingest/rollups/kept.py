@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
-from ingest.rollups.counting import MINUTE_NS, OTHER_KEY, Cell, Key, count_deltas, unpack_cell
-from ingest.rollups.folding import DAY_MINUTES, OTHER_ID
+from ingest.rollups.counting import MINUTE_NS, Cell, Key, count_deltas, unpack_cell
+from ingest.rollups.folding import DAY_MINUTES
 from ingest.rollups.from_rows import Cells
-from ingest.rollups.steps import Piece, Step, step_index
+from ingest.rollups.steps import Piece, step_index
 
 ROWS = """
     SELECT kind, start_unix_ns, key_id, body FROM ingest_rollup
@@ -64,7 +64,7 @@ def _add(cells: Cells, kind: int, step: int, key: Key, cell: Cell) -> None:
 
 def read_keys(cursor: Any, project_id: int) -> dict[int, Key]:
     cursor.execute("SELECT id, fields FROM ingest_rollup_key WHERE project_id = %s", [project_id])
-    return {OTHER_ID: OTHER_KEY} | {key_id: _key(fields) for key_id, fields in cursor.fetchall()}
+    return {key_id: _key(fields) for key_id, fields in cursor.fetchall()}
 
 
 class Admission:
@@ -78,4 +78,4 @@ class Admission:
 
     def key(self, kind: int, minute: int, key: Key) -> Key:
         admitted = self.full.get((minute // DAY_MINUTES, kind))
-        return key if admitted is None or key in admitted else OTHER_KEY
+        return key if admitted is None or key in admitted else key.as_other()

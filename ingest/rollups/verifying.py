@@ -14,9 +14,9 @@ from typing import Any
 
 from django.db import connection, transaction
 
-from ingest.rollups.counting import MINUTE_NS, OTHER_KEY, Cell, Kind, Place, Tally, pack_cells, unpack_cell
-from ingest.rollups.folding import OTHER_ID, project_zones, quarter_start, zone_of
 from ingest.rollups.applying import WRITE_DELTA
+from ingest.rollups.counting import MINUTE_NS, Cell, Kind, Place, Tally, pack_cells, unpack_cell
+from ingest.rollups.folding import project_zones, quarter_start, zone_of
 from ingest.rollups.from_rows import Cells, count_rows
 from ingest.rollups.kept import Admission, read_kept, read_keys
 from ingest.rollups.steps import UTC_DAY_NS, Piece, Step, day_of
@@ -70,9 +70,7 @@ def verify(repair: bool = False) -> Iterator[Difference]:
         zones = project_zones(cursor)
         for project_id in sorted(zones):
             tally = Tally()
-            cursor.execute(DAYS, {"project_id": project_id})
-            first_day = _first_day(cursor)
-            for (day,) in cursor.fetchall() if first_day is None else _from(cursor, project_id, first_day):
+            for day in _days(cursor, project_id):
                 yield from _minutes(cursor, project_id, day * UTC_DAY_NS, tally)
             yield from _longer_steps(cursor, project_id, zones[project_id])
             if repair:
@@ -81,16 +79,25 @@ def verify(repair: bool = False) -> Iterator[Difference]:
                 cursor.execute("DELETE FROM ingest_rollup_zone WHERE project_id = %s", [project_id])
 
 
-def _first_day(cursor: Any) -> int | None:
-    """The first UTC day whose runs must all be there: with a day's grace for clocks after what retention dropped."""
+def count_once() -> bool:
+    """Count what was stored before there were rollups; whether that was to be done."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT EXISTS (SELECT 1 FROM ingest_run) AND NOT EXISTS (SELECT 1 FROM ingest_rollup_delta)
+                      AND NOT EXISTS (SELECT 1 FROM ingest_rollup)"""
+        )
+        (due,) = cursor.fetchone()
+    return bool(due) and any(True for _ in verify(repair=True))
+
+
+def _days(cursor: Any, project_id: int) -> list[int]:
+    """UTC days with anything in them whose runs must all be there: after what retention has dropped, with a day's
+    grace for clocks."""
     cursor.execute("SELECT day FROM ingest_rollup_gone")
     row = cursor.fetchone()
-    return None if row is None else (row[0] - dt.date(1970, 1, 1)).days + 2
-
-
-def _from(cursor: Any, project_id: int, first_day: int) -> list[tuple[int]]:
     cursor.execute(DAYS, {"project_id": project_id})
-    return [(day,) for (day,) in cursor.fetchall() if day >= first_day]
+    days = [int(day) for (day,) in cursor.fetchall()]
+    return days if row is None else [day for day in days if day > (row[0] - dt.date(1970, 1, 1)).days + 1]
 
 
 def _minutes(cursor: Any, project_id: int, day_ns: int, wanted: Tally) -> Iterator[Difference]:
@@ -100,8 +107,7 @@ def _minutes(cursor: Any, project_id: int, day_ns: int, wanted: Tally) -> Iterat
     admission = Admission(cursor, project_id, read_keys(cursor, project_id))
     counted: Cells = {}
     for kind in Kind:
-        where = "run.project_id = %(project_id)s"
-        for (_, at, key), cell in count_rows(cursor, kind, bounds, where, {"project_id": project_id}).items():
+        for (_, at, key), cell in count_rows(cursor, kind, bounds, "project_id = %s", [project_id]).items():
             admitted = admission.key(kind, bounds[at] // MINUTE_NS, key)
             place = (int(kind), at, admitted)
             if place in counted:
@@ -109,15 +115,15 @@ def _minutes(cursor: Any, project_id: int, day_ns: int, wanted: Tally) -> Iterat
             else:
                 counted[place] = cell
     for place in sorted({*kept, *counted}, key=repr):
-        kind, at, key = place
-        was, is_ = kept.get(place) or Cell.of(kind), counted.get(place) or Cell.of(kind)
+        number, at, key = place
+        was, is_ = kept.get(place) or Cell.of(number), counted.get(place) or Cell.of(number)
         numbers = was.count, is_.count
         is_.subtract(was)
         if is_.tidy():
-            wanted.merge([(Place(project_id, kind, bounds[at] // MINUTE_NS, key), is_)])
+            wanted.merge([(Place(project_id, number, bounds[at] // MINUTE_NS, key), is_)])
             yield Difference(
-                project_id=project_id, step=Step.MINUTE, kind=Kind(kind), start_unix_ns=bounds[at],
-                key="other" if key == OTHER_KEY else repr(key), kept=numbers[0], counted=numbers[1],
+                project_id=project_id, step=Step.MINUTE, kind=Kind(number), start_unix_ns=bounds[at],
+                key=repr(key), kept=numbers[0], counted=numbers[1],
             )  # fmt: skip
 
 
@@ -148,5 +154,5 @@ def _longer_steps(cursor: Any, project_id: int, zone: str) -> Iterator[Differenc
         if minutes.tidy():
             yield Difference(
                 project_id=project_id, step=Step(step), kind=Kind(kind), start_unix_ns=start_ns,
-                key="other" if key_id == OTHER_ID else f"key {key_id}", kept=numbers[0], counted=numbers[1],
+                key=f"key {key_id}", kept=numbers[0], counted=numbers[1],
             )  # fmt: skip

@@ -82,3 +82,4 @@ def _assert_all_there(instance: Instance, sent: Load, within_s: float) -> None:
         traces = list(map(bytes.fromhex, truths))
         assert stored_spans(database, traces) == Counter(sent.acknowledged())
     assert wrong_runs(instance.api, truths) == []
+    assert "rollups are what the rows add up to" in instance.manage("verify_rollups")

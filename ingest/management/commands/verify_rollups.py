@@ -21,7 +21,7 @@ class Command(BaseCommand):
 
     def handle(self, *_args: Any, **options: Any) -> None:
         number = 0
-        for number, difference in enumerate(verify(repair=options["repair"]), start=1):  # noqa: B007
+        for number, difference in enumerate(verify(repair=options["repair"]), start=1):
             if number <= SHOWN:
                 self.stdout.write(str(difference))
         if number > SHOWN:

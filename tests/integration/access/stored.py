@@ -6,13 +6,16 @@ import secrets
 import time
 
 import zstandard
-from django.db import connection, transaction
+from django.db import transaction
 
 from ingest.models import Chunk, Project, Signal, Trace
 from ingest.otlp.split import digest
 from ingest.partitions import today
+from ingest.rollups.applying import write_deltas
+from ingest.rollups.counting import Gathered
 from ingest.rows import Rows
 from ingest.stages.model import Breakdown, Call, Outside, Phase, Run, Source, Stage, Tool
+from ingest.stored import direct_cursor
 from tests.integration.otlp.messages import span, traces
 
 SECRET_WORD = "Quicksilver"  # stands in everything that a project owns, and may be seen by nobody else
@@ -34,10 +37,12 @@ def store_run(project: Project, ended_ns: int | None = None, wall_ns: int = 2 * 
         day=day, project_id=project.pk, trace_id=trace_id, digest=digest(content), signal=Signal.TRACES,
         received_unix_ns=end_ns, items=1, body=zstandard.compress(content),
     )  # fmt: skip
-    with transaction.atomic(), connection.cursor() as cursor:
-        rows = Rows()
+    with transaction.atomic(), direct_cursor() as cursor:
+        rows, gathered = Rows(), Gathered()
         rows.add(run, project.pk, day, end_ns, 1)
         rows.copy(cursor)
+        gathered.add_rows(rows)
+        write_deltas(cursor, gathered)
     return run.run_id
 
 

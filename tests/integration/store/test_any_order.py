@@ -18,6 +18,7 @@ from ingest.models.telemetry import Signal
 from ingest.otlp.json_form import parse_json
 from ingest.otlp.requests import Refusals, parse_protobuf
 from ingest.otlp.split import TracePart, split_traces
+from ingest.rollups.verifying import verify
 from ingest.store import Store
 from tests.captures import Capture, captures
 from tests.integration.store.parts import IDLE_NS
@@ -85,7 +86,9 @@ async def test_rows_do_not_depend_on_when_spans_come(
             await passed()
     await settled()
     bit_by_bit = told(rows)
-    for table in ("ingest_run", "ingest_call", "ingest_tool", "ingest_engine_span", "ingest_chunk"):
+    assert await sync_to_async(lambda: list(verify()))() == []
+    of_rollups = ("ingest_rollup", "ingest_rollup_delta")
+    for table in ("ingest_run", "ingest_call", "ingest_tool", "ingest_engine_span", "ingest_chunk", *of_rollups):
         rows(f"DELETE FROM {table} RETURNING 1")
 
     for one in spans:

@@ -1,0 +1,167 @@
+"""From cells to figures: which counts a quantile may rest on, and what sums say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ingest.packed import OWNERS
+from ingest.read.values import CallFigures, Distribution, Errors, Figures, RunFigures, ToolFigures
+from ingest.rollups.bins import quantile
+from ingest.rollups.counting import METRICS, Cell, Flag, Kind
+from ingest.stages.model import Outside, Stage
+
+_AT = {kind: {metric: at for at, metric in enumerate(metrics)} for kind, metrics in METRICS.items()}
+# In a run with model time that nobody splits these are only known in part.
+_OF_MODELS = dict.fromkeys(
+    (Stage.PREFILL, Stage.DECODE, Stage.TOOL_PARSING, Stage.RE_ENCODING, Stage.CONTINUE_DECODE), Flag.UNSPLIT
+)
+# A guess is good enough for one run's bar, not for a figure that alerts hang on.
+_WITHOUT: dict[Kind, dict[str, int]] = {
+    Kind.RUN: {"ttft": Flag.ESTIMATED, "first_token": Flag.ESTIMATED, "ttft_sum": Flag.ESTIMATED, **_OF_MODELS},
+    Kind.CALL: dict.fromkeys(("ttft", "tpot", "prefill", "decode"), Flag.ESTIMATED),
+    Kind.TOOL: {},
+}
+
+
+class Sums:
+    """Cells of each kind by the flags of their keys, added up."""
+
+    def __init__(self) -> None:
+        self.cells: dict[tuple[Kind, int], Cell] = {}
+
+    def add(self, kind: Kind, flags: int, cell: Cell) -> None:
+        place = kind, flags
+        if place not in self.cells:
+            self.cells[place] = Cell.of(kind)
+        self.cells[place].add(cell)
+
+    def merge(self, other: Sums) -> None:
+        for (kind, flags), cell in other.cells.items():
+            self.add(kind, flags, cell)
+
+    def counted(self, kind: Kind, with_: int = 0, without: int = 0) -> int:
+        """How many items have all of the one flags and none of the others."""
+        return sum(cell.count for flags, cell in self._of(kind) if flags & with_ == with_ and not flags & without)
+
+    @property
+    def runs(self) -> int:
+        return self.counted(Kind.RUN)
+
+    @property
+    def count(self) -> int:
+        return sum(cell.count for cell in self.cells.values())
+
+    def sum(self, kind: Kind, metric: str) -> int:
+        """The sum over all items that have the value."""
+        return sum(cell.sums[_AT[kind][metric]] for _, cell in self._of(kind))
+
+    def known(self, kind: Kind, metric: str) -> int:
+        """How many items have the value."""
+        return sum(sum(cell.bins[_AT[kind][metric]].values()) for _, cell in self._of(kind))
+
+    def bins(self, kind: Kind, metric: str) -> tuple[dict[int, int], int]:
+        """The bins that a quantile may rest on, and the sum of their values."""
+        at, without = _AT[kind][metric], _WITHOUT[kind].get(metric, 0)
+        bins: dict[int, int] = {}
+        total = 0
+        for flags, cell in self._of(kind):
+            if flags & without:
+                continue
+            total += cell.sums[at]
+            for index, count in cell.bins[at].items():
+                bins[index] = bins.get(index, 0) + count
+        return bins, total
+
+    def errors(self, kind: Kind) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for _, cell in self._of(kind):
+            for name, count in cell.errors.items():
+                found[name] = found.get(name, 0) + count
+        return dict(sorted(found.items(), key=lambda pair: (-pair[1], pair[0])))
+
+    def _of(self, kind: Kind) -> list[tuple[int, Cell]]:
+        return [(flags, cell) for (of, flags), cell in self.cells.items() if of is kind]
+
+
+def figures_of(sums: Sums, kinds: Sequence[Kind]) -> Figures:
+    return Figures(
+        runs=_runs(sums) if Kind.RUN in kinds else None,
+        calls=_calls(sums) if Kind.CALL in kinds else None,
+        tools=_tools(sums) if Kind.TOOL in kinds else None,
+    )
+
+
+def _runs(sums: Sums) -> RunFigures:
+    count = sums.counted(Kind.RUN)
+    failed = sums.counted(Kind.RUN, with_=Flag.FAILED)
+    return RunFigures(
+        count=count,
+        failed=failed,
+        error_rate=failed / count if count else None,
+        errors=_errors(sums, Kind.RUN),
+        wall=_spread(sums, Kind.RUN, "wall"),
+        ttft=_spread(sums, Kind.RUN, "ttft"),
+        first_token=_spread(sums, Kind.RUN, "first_token"),
+        ttft_sum=_spread(sums, Kind.RUN, "ttft_sum"),
+        stages={stage.value: _spread(sums, Kind.RUN, stage) for stage in Stage},
+        outside={outside.value: _spread(sums, Kind.RUN, outside) for outside in Outside},
+        totals_ns={owner.value: sums.sum(Kind.RUN, owner) for owner in OWNERS},
+        unsplit=sums.counted(Kind.RUN, with_=Flag.UNSPLIT),
+        estimated=sums.counted(Kind.RUN, with_=Flag.ESTIMATED),
+        **_tokens(sums, Kind.RUN),
+    )
+
+
+def _calls(sums: Sums) -> CallFigures:
+    count = sums.counted(Kind.CALL)
+    failed = sums.counted(Kind.CALL, with_=Flag.ERRED)
+    return CallFigures(
+        count=count,
+        failed=failed,
+        error_rate=failed / count if count else None,
+        errors=_errors(sums, Kind.CALL),
+        **{name: _spread(sums, Kind.CALL, name) for name in ("wall", "queue", "prefill", "decode", "ttft", "tpot")},
+        estimated=sums.counted(Kind.CALL, with_=Flag.ESTIMATED),
+        **_tokens(sums, Kind.CALL),
+    )
+
+
+def _tools(sums: Sums) -> ToolFigures:
+    count = sums.counted(Kind.TOOL)
+    failed, untold = (sums.counted(Kind.TOOL, with_=flag) for flag in (Flag.ERRED, Flag.UNTOLD))
+    told = count - untold
+    return ToolFigures(
+        count=count,
+        failed=failed,
+        unknown=untold,
+        success_rate=(told - failed) / told if told else None,
+        errors=_errors(sums, Kind.TOOL),
+        wall=_spread(sums, Kind.TOOL, "wall"),
+    )
+
+
+def _errors(sums: Sums, kind: Kind) -> Errors:
+    return sums.errors(kind)
+
+
+def _spread(sums: Sums, kind: Kind, metric: str) -> Distribution:
+    bins, total = sums.bins(kind, metric)
+    count = sum(bins.values())
+    p50, p90, p95, p99 = (quantile(bins, q) for q in (0.5, 0.9, 0.95, 0.99))
+    return Distribution(
+        count=count, p50_ns=p50, p90_ns=p90, p95_ns=p95, p99_ns=p99, sum_ns=total if count else None,
+        mean_ns=total // count if count else None,
+    )  # fmt: skip
+
+
+def _tokens(sums: Sums, kind: Kind) -> dict[str, Any]:
+    """Sums over those that tell; a hit rate over those of which both the cached and all input tokens are known."""
+    told = {
+        name: sums.sum(kind, name) if sums.known(kind, name) else None
+        for name in ("input_tokens", "cached_tokens", "output_tokens")
+    }
+    of = sums.sum(kind, "cacheable_tokens")
+    cached = told["cached_tokens"]
+    hit_rate = cached / of if cached is not None and of > 0 else None
+    return {**told, "cacheable_tokens": of, "cache_hit_rate": hit_rate}

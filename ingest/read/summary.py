@@ -1,0 +1,297 @@
+"""Figures over any range: from rollups where their keys tell enough, else the same bins counted from rows.
+
+Both ways give the same digits, since both count every item into the same bin of the same step under the same key; so
+which one was taken is a matter of time only, and the answer says which. What lies between a range's ends and the next
+whole minute always comes from rows.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.db import transaction
+from django.db.utils import OperationalError
+
+from ingest.models import Project
+from ingest.read.figuring import Sums, figures_of
+from ingest.read.runs import BadFilter, RunFilter, conditions
+from ingest.read.values import Figures, Group, Summary, SummaryStep
+from ingest.rollups.counting import Cell, Flag, Key, Kind
+from ingest.rollups.folding import zone_of
+from ingest.rollups.from_rows import Cells, count_rows
+from ingest.rollups.kept import read_kept
+from ingest.rollups.steps import MINUTE_NS, SECOND_NS, Piece, cover, day_of, step_index
+from ingest.rollups.verifying import snapshot
+from ingest.scope import Scope
+
+GROUPS = ("service", "environment", "version", "agent", "model", "engine", "tool", "status")
+STEPS = {"minute": 60, "quarter": 900, "hour": 3600, "day": 0}
+STEPS_MOST, GROUPS_MOST = 2_000, 200
+BUDGET_S = 3.0  # for counting rows
+FIRST_SLICE_NS = 3_600 * SECOND_NS
+IN_KEYS = ("service", "version", "environment", "agent", "model", "status")
+BEYOND_KEYS = ("tool", "session", "user", "min_wall_ns", "q")
+_DIMENSIONS = {"model": ("models", "own"), "tool": ("own",), "status": ()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What is asked: ``step`` is a name of STEPS or whole minutes in seconds, None for none; ``zone`` (None: the
+    project's) is whose days and hours the steps are."""
+
+    wanted: RunFilter
+    step: str | None = None
+    zone: str | None = None
+    group_by: str | None = None
+    kinds: tuple[Kind, ...] = tuple(Kind)
+    budget_s: float = BUDGET_S
+
+
+def summarise(scope: Scope, asked: Question, now_ns: int) -> Summary:
+    """Raises BadFilter. Without a range: the last 24 hours."""
+    zone_name = asked.zone or _project_zone(scope)
+    zone = zone_of(zone_name)
+    if zone.key != zone_name:
+        raise BadFilter(f"zone={zone_name!r}: expected a name of the IANA time zone database, such as Europe/Berlin")
+    if asked.group_by is not None and asked.group_by not in GROUPS:
+        raise BadFilter(f"group_by={asked.group_by!r}: expected one of {', '.join(GROUPS)}")
+    wanted = asked.wanted
+    to_ns = now_ns if wanted.to_unix_ns is None else wanted.to_unix_ns
+    from_ns = to_ns - 86_400 * SECOND_NS if wanted.from_unix_ns is None else wanted.from_unix_ns
+    if from_ns >= to_ns:
+        raise BadFilter("from and to: expected a range that ends after it begins")
+    conditions(scope, wanted, now_ns)  # which refuses what it cannot read
+    bounds = _bounds(from_ns, to_ns, asked.step, zone)
+    reading = _Reading(scope, asked, replace(wanted, from_unix_ns=from_ns, to_unix_ns=to_ns), bounds, now_ns)
+    with snapshot() as cursor:
+        for kind in asked.kinds:
+            if not reading.from_rollups(cursor, kind):
+                reading.from_rows(cursor, kind)
+    return _summary(reading, asked, zone.key)
+
+
+def _project_zone(scope: Scope) -> str:
+    return str(Project.objects.values_list("zone", flat=True).get(pk=scope.project_id))
+
+
+def _bounds(from_ns: int, to_ns: int, step: str | None, zone: Any) -> list[int]:
+    """Borders of the steps: the zone's midnights and, from each on, whole steps; the range's ends close them."""
+    if step is None:
+        return [from_ns, to_ns]
+    seconds = STEPS.get(step)
+    if seconds is None:
+        seconds = int(step) if step.isdecimal() and len(step) < 6 else -1
+        if seconds < 60 or seconds % 60 or seconds > 86_400:
+            raise BadFilter(f"step={step!r}: expected one of {', '.join(STEPS)}, or seconds, of whole minutes")
+    if (to_ns - from_ns) // ((seconds or 86_400) * SECOND_NS) > STEPS_MOST:
+        raise BadFilter(f"step={step!r}: expected at most {STEPS_MOST} steps in the range; take a longer step")
+    borders = {from_ns, to_ns}
+    start, end = day_of(from_ns, zone)
+    while start < to_ns and start < end:
+        borders.update(range(start, end, seconds * SECOND_NS) if seconds else (start,))
+        start, end = day_of(end, zone)
+    return sorted(border for border in borders if from_ns <= border <= to_ns)
+
+
+class _Reading:
+    """Cells that fit the question, by kind, step and group."""
+
+    def __init__(self, scope: Scope, asked: Question, wanted: RunFilter, bounds: list[int], now_ns: int) -> None:
+        self.scope, self.wanted, self.bounds, self.now_ns = scope, wanted, bounds, now_ns
+        self.group_by, self.budget_s = asked.group_by, asked.budget_s
+        self.sums: dict[tuple[int, str | None, bool], Sums] = {}  # by step, group, whether it is the rest
+        self.made_from: dict[Kind, str] = {}
+        self.looked_from_ns: int | None = None
+
+    def from_rollups(self, cursor: Any, kind: Kind) -> bool:
+        """Whether the keys of this kind tell enough; then they are counted."""
+        wanted = self.wanted
+        if any(getattr(wanted, name) is not None for name in BEYOND_KEYS) or wanted.status == "open":
+            return False
+        if kind is Kind.TOOL and wanted.model is not None:
+            return False
+        narrowed = any(getattr(wanted, name) is not None for name in IN_KEYS)
+        pieces = self._cover(cursor)
+        whole = [piece for piece in pieces if piece.step is not None]
+        cells = read_kept(cursor, self.scope.project_id, whole, self.bounds, [kind])
+        if narrowed and any(key.is_other for _, _, key in cells):
+            return False
+        fitting = {place: cell for place, cell in cells.items() if self._fits(kind, place[2])}
+        for piece in pieces:
+            if piece.step is None:
+                for place, cell in self._count(cursor, kind, [piece.from_ns, piece.to_ns]).items():
+                    _add(fitting, (place[0], step_index(self.bounds, piece.from_ns), place[2]), cell)
+        self._take(kind, fitting)
+        self.made_from[kind] = "rollups"
+        return True
+
+    def _cover(self, cursor: Any) -> list[Piece]:
+        """The whole steps between each two bounds; neighbours of one length together."""
+        cursor.execute(
+            """SELECT summed.zone FROM ingest_rollup_zone AS summed JOIN ingest_project AS project
+               ON project.id = summed.project_id AND project.zone = summed.zone WHERE project.id = %s""",
+            [self.scope.project_id],
+        )
+        row = cursor.fetchone()
+        zone = zone_of(row[0]) if row else None
+        pieces: list[Piece] = []
+        for first, last in zip(self.bounds, self.bounds[1:], strict=False):
+            for piece in cover(first, last, zone):
+                before = pieces[-1] if pieces else None
+                if before and before.step is not None and (before.step, before.to_ns) == (piece.step, piece.from_ns):
+                    pieces[-1] = before._replace(to_ns=piece.to_ns)
+                elif piece.from_ns < piece.to_ns:
+                    pieces.append(piece)
+        return pieces
+
+    def _fits(self, kind: Kind, key: Key) -> bool:
+        wanted = self.wanted
+        for name in ("service", "version", "environment", "agent"):
+            value = getattr(wanted, name)
+            if value is not None and getattr(key, name) != value:
+                return False
+        if wanted.status is not None and bool(key.flags & Flag.FAILED) != (wanted.status == "error"):
+            return False
+        return wanted.model is None or (wanted.model == key.own if kind is Kind.CALL else wanted.model in key.models)
+
+    def from_rows(self, cursor: Any, kind: Kind) -> None:
+        """Newest first, in slices that grow, until all is counted or the time is up."""
+        self.made_from[kind] = "rows"
+        until_s = time.monotonic() + self.budget_s
+        end, length = self.bounds[-1], FIRST_SLICE_NS
+        while end > self.bounds[0]:
+            start = max(self.bounds[0], end - length)
+            inner = [bound for bound in self.bounds if start < bound < end]
+            left_ms = int((until_s - time.monotonic()) * 1000)
+            cells = self._within(cursor, kind, [start, *inner, end], left_ms) if left_ms > 0 else None
+            if cells is None:
+                self.looked_from_ns = max(end, self.looked_from_ns or end)
+                return
+            first = step_index(self.bounds, start)
+            self._take(kind, {(k, first + at, key): cell for (k, at, key), cell in cells.items()})
+            end, length = start, length * 2
+
+    def _within(self, cursor: Any, kind: Kind, bounds: list[int], left_ms: int) -> Cells | None:
+        try:
+            with transaction.atomic():
+                cursor.execute(f"SET LOCAL statement_timeout = {left_ms}")
+                cells = self._count(cursor, kind, bounds)
+                cursor.execute("SET LOCAL statement_timeout TO DEFAULT")
+                return cells
+        except OperationalError as error:
+            if getattr(error.__cause__, "sqlstate", None) != "57014":  # not cancelled for its time
+                raise
+            return None
+
+    def _count(self, cursor: Any, kind: Kind, bounds: Sequence[int]) -> Cells:
+        wanted = self.wanted
+        # Calls and tools may end in the range though their run ends after it; none ends after its run was received.
+        window = replace(
+            wanted,
+            from_unix_ns=None if kind is not Kind.RUN else bounds[0],
+            to_unix_ns=None,
+            sort="newest",
+            cursor=None,
+        )
+        where, parameters = conditions(self.scope, window, self.now_ns)
+        item = {Kind.CALL: ("model", wanted.model), Kind.TOOL: ("name", wanted.tool)}.get(kind)
+        dimensions = () if self.group_by is None else _DIMENSIONS.get(self.group_by, (self.group_by,))
+        return count_rows(
+            cursor, kind, bounds, where, parameters,
+            item=item if item and item[1] is not None else None, dimensions=dimensions,
+        )  # fmt: skip
+
+    def _take(self, kind: Kind, cells: Cells) -> None:
+        for (_, step, key), cell in cells.items():
+            for group in self._groups(kind, key):
+                place = (step, group, key.is_other)
+                if place not in self.sums:
+                    self.sums[place] = Sums()
+                self.sums[place].add(kind, key.flags, cell)
+
+    def _groups(self, kind: Kind, key: Key) -> Iterable[str | None]:
+        """Under which values of the dimension something counts; a run with several models under each."""
+        name = self.group_by
+        if name is None or key.is_other:
+            return (None,)
+        if name == "status":
+            return ("error" if key.flags & Flag.FAILED else "ok",)
+        if name == "model":
+            return {Kind.RUN: key.models or (None,), Kind.CALL: (key.own,), Kind.TOOL: ()}[kind]
+        if name == "tool":
+            return (key.own,) if kind is Kind.TOOL else ()
+        return (getattr(key, name),)
+
+
+def _add(cells: Cells, place: tuple[int, int, Key], cell: Cell) -> None:
+    if place in cells:
+        cells[place].add(cell)
+    else:
+        cells[place] = cell
+
+
+def _summary(reading: _Reading, asked: Question, zone: str) -> Summary:
+    bounds = reading.bounds
+    grouped: dict[tuple[str | None, bool], Sums] = {}
+    for (_, group, rest), sums in reading.sums.items():
+        grouped.setdefault((group, rest), Sums()).merge(sums)
+    order = [name for name, _ in sorted(grouped.items(), key=_most_first)]
+    shown = {name: name if at < GROUPS_MOST else (None, True) for at, name in enumerate(order)}
+    totals: dict[tuple[str | None, bool], Sums] = {}
+    steps: dict[int, dict[tuple[str | None, bool], Sums]] = {}
+    for name in order:
+        totals.setdefault(shown[name], Sums()).merge(grouped[name])
+    for (step, group, rest), sums in reading.sums.items():
+        steps.setdefault(step, {}).setdefault(shown[group, rest], Sums()).merge(sums)
+    whole = Sums()
+    by_whole = reading.group_by not in ("model", "tool")  # under these a run counts several times, or not at all
+    for sums in totals.values():
+        whole.merge(sums)
+    return Summary(
+        from_unix_ns=bounds[0],
+        to_unix_ns=bounds[-1],
+        zone=zone,
+        step=asked.step,
+        group_by=asked.group_by,
+        made_from="rollups" if set(reading.made_from.values()) == {"rollups"} else "rows",
+        made_from_by={f"{kind.name.lower()}s": way for kind, way in reading.made_from.items()},
+        looked_from_unix_ns=reading.looked_from_ns,
+        runs=whole.runs if by_whole else None,
+        groups=list(_named(totals, asked.kinds)) if asked.group_by else [],
+        total=figures_of(whole, asked.kinds) if by_whole else None,
+        steps=[
+            SummaryStep(
+                from_unix_ns=first,
+                to_unix_ns=last,
+                groups=list(_named(steps.get(at, {}), asked.kinds)) if asked.group_by else [],
+                total=_step_total(steps.get(at, {}), asked.kinds) if by_whole else None,
+            )
+            for at, (first, last) in enumerate(itertools.pairwise(bounds))
+        ]
+        if asked.step
+        else [],
+    )
+
+
+def _most_first(named: tuple[tuple[str | None, bool], Sums]) -> tuple[Any, ...]:
+    (value, rest), sums = named
+    return rest, -sums.count, value is None, value or ""
+
+
+def _named(sums: dict[tuple[str | None, bool], Sums], kinds: Sequence[Kind]) -> Iterator[Group]:
+    for (value, rest), one in sorted(sums.items(), key=_most_first):
+        yield Group(value=value, is_other=rest, figures=figures_of(one, kinds))
+
+
+def _step_total(sums: dict[tuple[str | None, bool], Sums], kinds: Sequence[Kind]) -> Figures:
+    whole = Sums()
+    for one in sums.values():
+        whole.merge(one)
+    return figures_of(whole, kinds)
+
+
+assert MINUTE_NS == 60 * SECOND_NS

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ingest.rollups.counting import CALL_TOLD, RUN_TOLD, TOOL_TOLD, Gathered, pack_gathered
+from ingest.rollups.counting import CALL_TOLD, RUN_TOLD, TOOL_TOLD, Gathered
+from ingest.rollups.packing import pack_gathered
 
 WRITE_DELTA = "INSERT INTO ingest_rollup_delta (project_id, first_minute, last_minute, body) VALUES (%s, %s, %s, %s)"
 

@@ -15,7 +15,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import msgspec
 from django.db import transaction
 
-from ingest.rollups.counting import MINUTE_NS, Cell, Key, Tally, count_deltas, pack_cell, unpack_cell
+from ingest.rollups.counting import MINUTE_NS, Cell, Key, Tally
+from ingest.rollups.packing import count_deltas, pack_cell, unpack_cell
 from ingest.rollups.steps import QUARTER_NS, Step, day_of
 from ingest.stored import direct_cursor
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import msgspec
 
-from ingest.rollups.counting import MINUTE_NS, Cell, Key, count_deltas, unpack_cell
+from ingest.rollups.counting import MINUTE_NS, Cell, Key
 from ingest.rollups.folding import DAY_MINUTES
 from ingest.rollups.from_rows import Cells
+from ingest.rollups.packing import count_deltas, unpack_cell
 from ingest.rollups.steps import Piece, step_index
 
 ROWS = """

@@ -15,10 +15,11 @@ from typing import Any
 from django.db import connection, transaction
 
 from ingest.rollups.applying import WRITE_DELTA
-from ingest.rollups.counting import MINUTE_NS, Cell, Kind, Place, Tally, pack_cells, unpack_cell
+from ingest.rollups.counting import MINUTE_NS, Cell, Kind, Place, Tally
 from ingest.rollups.folding import project_zones, quarter_start, zone_of
 from ingest.rollups.from_rows import Cells, count_rows
 from ingest.rollups.kept import Admission, read_kept, read_keys
+from ingest.rollups.packing import pack_cells, unpack_cell
 from ingest.rollups.steps import UTC_DAY_NS, Piece, Step, day_of
 
 DAYS = f"""

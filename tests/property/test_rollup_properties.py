@@ -12,21 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ingest.rollups.bins import ACCURACY, bin_of, count_bins, quantile
-from ingest.rollups.counting import (
-    METRICS,
-    RUN_TOLD,
-    Cell,
-    Gathered,
-    Kind,
-    Place,
-    Tally,
-    count_deltas,
-    pack_cell,
-    pack_cells,
-    pack_gathered,
-    unpack_cell,
-)
+from ingest.rollups.counting import METRICS, RUN_TOLD, Cell, Gathered, Kind, Place, Tally
 from ingest.rollups.errors import error_kind
+from ingest.rollups.packing import count_deltas, pack_cell, pack_cells, pack_gathered, unpack_cell
 from ingest.rows import Rows
 from ingest.spans import Span
 from ingest.stages import decompose

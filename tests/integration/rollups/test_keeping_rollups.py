@@ -15,8 +15,8 @@ from ingest.models import Project, Rollup, RollupAdmitted, RollupDelta
 from ingest.read.runs import RunFilter
 from ingest.read.summary import Question, summarise
 from ingest.rollups import folding
-from ingest.rollups.counting import unpack_cell
 from ingest.rollups.folding import fold
+from ingest.rollups.packing import unpack_cell
 from ingest.rollups.steps import Step
 from ingest.rollups.verifying import verify
 from ingest.rows import Rows

@@ -14,7 +14,7 @@ from pydantic import Field
 from dashboard.api.shapes import Problem, RunList, RunWhole, Summary, TraceWhole
 from ingest.read.run import current_run_id, run_detail
 from ingest.read.runs import LIMIT_MOST, ORDERS, BadFilter, RunFilter, find_runs
-from ingest.read.summary import GROUPS, STEPS, Question, summarise
+from ingest.read.summary import GROUPS, STEPS, Question, read_kinds, summarise
 from ingest.read.traces import trace_detail
 
 api = NinjaAPI(
@@ -64,6 +64,7 @@ class SummaryQuery(Filters):
     step: str | None = Field(None, description=f"{', '.join(STEPS)}, or seconds, of whole minutes; none for one figure")
     zone: str | None = Field(None, description="whose days and hours steps are, as Europe/Berlin; else the project's")
     group_by: str | None = Field(None, description=", ".join(GROUPS))
+    of: str | None = Field(None, description="runs, calls, tools, or some of them with commas; else all")
 
 
 def _without_nul(values: dict[str, Any]) -> dict[str, Any]:
@@ -105,7 +106,8 @@ def run(request: HttpRequest, run_id: str) -> Any:
 )
 def summary(request: HttpRequest, query: Query[SummaryQuery]) -> Any:
     """Counts, quantiles, sums and rates of runs, model calls and tools; without a range, of the last 24 hours."""
-    asked = Question(wanted=query.as_filter(), **_without_nul(query.dict(include={"step", "zone", "group_by"})))
+    told = _without_nul(query.dict(include={"step", "zone", "group_by"}))
+    asked = Question(wanted=query.as_filter(), kinds=read_kinds(query.of), **told)
     return summarise(request.access.scope, asked, time.time_ns())  # type: ignore[attr-defined]
 
 

@@ -24,7 +24,7 @@ from ingest.rollups.counting import Cell, Flag, Key, Kind
 from ingest.rollups.folding import zone_of
 from ingest.rollups.from_rows import Cells, count_rows
 from ingest.rollups.kept import read_kept
-from ingest.rollups.steps import MINUTE_NS, SECOND_NS, Piece, cover, day_of, step_index
+from ingest.rollups.steps import SECOND_NS, Piece, cover, day_of, step_index
 from ingest.rollups.verifying import snapshot
 from ingest.scope import Scope
 
@@ -49,6 +49,15 @@ class Question:
     group_by: str | None = None
     kinds: tuple[Kind, ...] = tuple(Kind)
     budget_s: float = BUDGET_S
+
+
+def read_kinds(told: str | None) -> tuple[Kind, ...]:
+    """Of what figures are asked for, as the API says it. Raises BadFilter."""
+    known = {f"{kind.name.lower()}s": kind for kind in Kind}
+    names = list(known) if told is None else told.split(",")
+    if not set(names) <= known.keys():
+        raise BadFilter(f"of={told!r}: expected {', '.join(known)}, or some of them with commas between")
+    return tuple(kind for name, kind in known.items() if name in names)
 
 
 def summarise(scope: Scope, asked: Question, now_ns: int) -> Summary:
@@ -260,7 +269,7 @@ def _summary(reading: _Reading, asked: Question, zone: str) -> Summary:
         made_from="rollups" if set(reading.made_from.values()) == {"rollups"} else "rows",
         made_from_by={f"{kind.name.lower()}s": way for kind, way in reading.made_from.items()},
         looked_from_unix_ns=reading.looked_from_ns,
-        runs=whole.runs if by_whole else None,
+        runs=whole.runs if by_whole and Kind.RUN in asked.kinds else None,
         groups=list(_named(totals, asked.kinds)) if asked.group_by else [],
         total=figures_of(whole, asked.kinds) if by_whole else None,
         steps=[
@@ -293,5 +302,3 @@ def _step_total(sums: dict[tuple[str | None, bool], Sums], kinds: Sequence[Kind]
         whole.merge(one)
     return figures_of(whole, kinds)
 
-
-assert MINUTE_NS == 60 * SECOND_NS

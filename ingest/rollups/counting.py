@@ -131,10 +131,20 @@ class Cell:
         return sum(self.bins[0].values())
 
     def add(self, other: Cell, sign: int = 1) -> None:
-        for at, sum_ in enumerate(other.sums):
-            self.sums[at] += sign * sum_
-        for into, bins in zip(self.bins, other.bins, strict=True):
-            _add_bins(into, bins, sign)
+        # Thousands of cells are added for one answer: hence the plain loop, and the two signs apart.
+        if sign < 0:
+            self.sums = [mine - theirs for mine, theirs in zip(self.sums, other.sums, strict=True)]
+            for into, bins in zip(self.bins, other.bins, strict=True):
+                _add_bins(into, bins, -1)
+        else:
+            self.sums = [mine + theirs for mine, theirs in zip(self.sums, other.sums, strict=True)]
+            for into, bins in zip(self.bins, other.bins, strict=True):
+                if not into:
+                    into.update(bins)
+                    continue
+                get = into.get
+                for index, count in bins.items():
+                    into[index] = get(index, 0) + count
         _add_bins(self.errors, other.errors, sign)
 
     def subtract(self, other: Cell) -> None:
@@ -248,6 +258,9 @@ _Bin = TypeVar("_Bin", int, str)
 
 
 def _add_bins(into: dict[_Bin, int], counts: Mapping[_Bin, int], sign: int) -> None:
+    if not into and sign > 0:
+        into.update(counts)
+        return
     for index, count in counts.items():
         into[index] = into.get(index, 0) + sign * count
 

@@ -152,6 +152,7 @@ def test_estimates_and_unsplit_runs_stay_out_of_quantiles(project: Project) -> N
     [
         {"zone": "Mars/Olympus"}, {"group_by": "colour"}, {"step": "fortnight"}, {"step": "61"}, {"step": "-60"},
         {"step": "minute"}, {"status": "odd"}, {"to": NIGHT - 41 * HOURS},
+        {"of": "runs,cats"},
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_is_told(project: Project, asked: dict[str, Any]) -> None:
@@ -170,3 +171,6 @@ def test_the_api_tells_all_of_it(project: Project) -> None:
     assert {group["value"] for group in told["groups"]} == {"shop", "desk", None}
     assert told["total"]["runs"]["count"] == told["runs"] == 150
     assert len(told["steps"]) == 4
+    only = Client().get("/api/v1/summary", query | {"of": "runs"}).json()
+    assert (only["made_from_by"], only["total"]["calls"]) == ({"runs": "rollups"}, None)
+    assert only["total"]["runs"] == told["total"]["runs"]

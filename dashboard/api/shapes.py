@@ -169,6 +169,15 @@ class Distribution(Shape):
     mean_ns: int | None
 
 
+class Band(Shape):
+    """Of the runs whose measured TTFT lies between two bounds, how many completed: their root ended, without error."""
+
+    from_ns: int
+    to_ns: int | None
+    runs: int
+    completed: int
+
+
 class RunFigures(Shape):
     """Of runs that ended in the range. ``totals_ns`` add up to the sum of their wall times exactly; quantiles of the
     stages that models make leave out ``unsplit`` runs, those of TTFT ``estimated`` ones."""
@@ -184,6 +193,7 @@ class RunFigures(Shape):
     stages: dict[str, Distribution]
     outside: dict[str, Distribution]
     totals_ns: dict[str, int]
+    completion: list[Band]
     unsplit: int
     estimated: int
     input_tokens: int | None

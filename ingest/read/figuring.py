@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any
 
 from ingest.packed import OWNERS
-from ingest.read.values import CallFigures, Distribution, Errors, Figures, RunFigures, ToolFigures
-from ingest.rollups.bins import quantile
+from ingest.read.values import Band, CallFigures, Distribution, Errors, Figures, RunFigures, ToolFigures
+from ingest.rollups.bins import midpoint, quantile
 from ingest.rollups.counting import METRICS, Cell, Flag, Kind
 from ingest.stages.model import Outside, Stage
 
 _AT = {kind: {metric: at for at, metric in enumerate(metrics)} for kind, metrics in METRICS.items()}
+BANDS_NS = (500_000_000, 1_000_000_000, 2_000_000_000, 5_000_000_000, 10_000_000_000)
 # In a run with model time that nobody splits these are only known in part.
 _OF_MODELS = dict.fromkeys(
     (Stage.PREFILL, Stage.DECODE, Stage.TOOL_PARSING, Stage.RE_ENCODING, Stage.CONTINUE_DECODE), Flag.UNSPLIT
@@ -73,6 +75,23 @@ class Sums:
                 bins[index] = bins.get(index, 0) + count
         return bins, total
 
+    def completion(self) -> list[Band]:
+        """Completed runs by band of their TTFT, which is that of a final answer: without one a run is in none."""
+        at = _AT[Kind.RUN]["ttft"]
+        runs, completed = [0] * (len(BANDS_NS) + 1), [0] * (len(BANDS_NS) + 1)
+        for flags, cell in self._of(Kind.RUN):
+            if flags & Flag.ESTIMATED:
+                continue
+            for index, count in cell.bins[at].items():
+                band = bisect_right(BANDS_NS, midpoint(index))
+                runs[band] += count
+                completed[band] += 0 if flags & (Flag.FAILED | Flag.OPEN) else count
+        bounds = (0, *BANDS_NS, None)
+        return [
+            Band(from_ns=bounds[band] or 0, to_ns=bounds[band + 1], runs=runs[band], completed=completed[band])
+            for band in range(len(runs))
+        ]
+
     def errors(self, kind: Kind) -> dict[str, int]:
         found: dict[str, int] = {}
         for _, cell in self._of(kind):
@@ -107,6 +126,7 @@ def _runs(sums: Sums) -> RunFigures:
         stages={stage.value: _spread(sums, Kind.RUN, stage) for stage in Stage},
         outside={outside.value: _spread(sums, Kind.RUN, outside) for outside in Outside},
         totals_ns={owner.value: sums.sum(Kind.RUN, owner) for owner in OWNERS},
+        completion=sums.completion(),
         unsplit=sums.counted(Kind.RUN, with_=Flag.UNSPLIT),
         estimated=sums.counted(Kind.RUN, with_=Flag.ESTIMATED),
         **_tokens(sums, Kind.RUN),

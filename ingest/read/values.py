@@ -222,6 +222,16 @@ Errors = dict[str, int]
 
 
 @dataclass(slots=True, kw_only=True)
+class Band:
+    """Of the runs whose TTFT lies between two bounds (within 1 %), how many completed: ended without an error."""
+
+    from_ns: int
+    to_ns: int | None
+    runs: int
+    completed: int
+
+
+@dataclass(slots=True, kw_only=True)
 class RunFigures:
     """Of runs that ended in the range. ``totals_ns`` add up to the sum of their wall times exactly. Quantiles of the
     stages that models make leave out ``unsplit`` runs, those of TTFT ``estimated`` ones."""
@@ -237,6 +247,7 @@ class RunFigures:
     stages: dict[str, Distribution]
     outside: dict[str, Distribution]
     totals_ns: dict[str, int]
+    completion: list[Band]
     unsplit: int
     estimated: int
     input_tokens: int | None

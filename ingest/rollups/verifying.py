@@ -88,7 +88,7 @@ def count_once() -> bool:
                       AND NOT EXISTS (SELECT 1 FROM ingest_rollup)"""
         )
         (due,) = cursor.fetchone()
-    return bool(due) and any(True for _ in verify(repair=True))
+    return bool(due) and sum(1 for _ in verify(repair=True)) > 0  # all of them, to the end: only then it writes
 
 
 def _days(cursor: Any, project_id: int) -> list[int]:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from ingest.models import Project
+from ingest.models import Project, Run
 from ingest.read import summary
 from ingest.read.runs import RunFilter
 from ingest.read.summary import GROUPS, Question, summarise
@@ -133,6 +133,16 @@ def test_totals_add_up_to_the_wall_time(project: Project) -> None:
     assert total
     assert total.runs
     assert sum(total.runs.totals_ns.values()) == total.runs.wall.sum_ns
+
+
+def test_completion_by_ttft_band_counts_each_run_with_a_ttft_once(project: Project) -> None:
+    wanted = RunFilter(from_unix_ns=NIGHT - 31 * HOURS, to_unix_ns=NIGHT + 41 * HOURS)
+    total = summarise(Scope(project_id=project.pk), Question(wanted=wanted), NIGHT).total
+    assert total
+    assert total.runs
+    assert sum(band.runs for band in total.runs.completion) == total.runs.ttft.count
+    told = Run.objects.filter(project_id=project.pk, ttft_ns__isnull=False, failed=False, root_ended=True)
+    assert sum(band.completed for band in total.runs.completion) == told.count() > 0
 
 
 def test_estimates_and_unsplit_runs_stay_out_of_quantiles(project: Project) -> None:

@@ -15,7 +15,7 @@ from agents.clock import Clock
 from agents.demo.target import Target
 from agents.demo.tools import Backends
 from agents.engine import CostModel, Playbook, SimulatedEngine, serve
-from agents.engine.costs import SMALL
+from agents.engine.core.profiles import SMALL
 from agents.telemetry import Outage, Telemetry
 
 LARGE_MODEL, SMALL_MODEL = "sim-70b", "sim-8b"

@@ -46,7 +46,7 @@ async def serve(engine: SimulatedEngine, host: str = "127.0.0.1", port: int = 0)
         )
         server = _Server(config)
         serving = asyncio.create_task(server.serve(sockets=[listener]))
-        stepping = asyncio.create_task(engine.scheduler.run())
+        stepping = asyncio.create_task(engine.pump.run())
         try:
             yield f"http://{host}:{listener.getsockname()[1]}/v1"
         finally:

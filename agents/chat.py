@@ -90,7 +90,7 @@ class ChatModel:
             body |= {"tools": list(tools), "tool_choice": tool_choice}
         if self.stream:
             body |= {"stream": True, "stream_options": {"include_usage": True}}
-        told = {"provider": self.provider, "url": self.base_url, "stream": self.stream}
+        told: dict[str, Any] = {"provider": self.provider, "url": self.base_url, "stream": self.stream}
         if self.retries is None:
             with telemetry.chat(self.name, **told) as call:
                 return await self._attempt(body, call, on_text)

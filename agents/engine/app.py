@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, MutableMapping
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
+from uuid import uuid4
 
 from agents.clock import Clock
 from agents.engine import template, wire
@@ -139,7 +140,7 @@ class SimulatedEngine:
             )
         reason = "length" if limit < len(deltas) else "tool_calls" if reply.calls else "stop"
         deltas = deltas[:limit]
-        completion = wire.Completion(self.model, reason)
+        completion = wire.Completion(self.model, reason, f"{self.style.id_prefix}{uuid4().hex}")
         sequence = Sequence(
             id=completion.id,
             prompt=prompt,

@@ -26,7 +26,7 @@ class Completion:
     model: str
     finish_reason: str
     # Never seeded: the engine's span is found by this id, so it must not repeat between runs.
-    id: str = field(default_factory=lambda: f"chatcmpl-{uuid4().hex}")
+    id: str = field(default_factory=lambda: uuid4().hex)
     created: int = field(default_factory=lambda: int(time.time()))
 
     def chunk(self, delta: Mapping[str, Any], finish_reason: str | None = None) -> dict[str, Any]:

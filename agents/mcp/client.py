@@ -111,8 +111,8 @@ class McpClient:
         except asyncio.CancelledError:
             await self._give_up(number, "cancelled")
             raise
-        if error := answer.get("error"):
-            raise McpError(f"{method}: {error.get('message', error)}")
+        if wrong := answer.get("error"):
+            raise McpError(f"{method}: {wrong.get('message', wrong)}")
         result = answer.get("result")
         return result if isinstance(result, dict) else {}
 

@@ -42,9 +42,10 @@ async def _end(process: asyncio.subprocess.Process) -> None:
     """As the protocol asks: close its input, then ask it to end, then end it."""
     assert process.stdin is not None
     process.stdin.close()
-    for firmly in (lambda: None, process.terminate, process.kill):
-        with suppress(ProcessLookupError):
-            firmly()
+    for firmly in (None, process.terminate, process.kill):
+        if firmly:
+            with suppress(ProcessLookupError):
+                firmly()
         with suppress(TimeoutError):
             async with asyncio.timeout(ENDS_WITHIN_S):
                 await process.wait()

@@ -131,7 +131,8 @@ class Scheduler:
 
     def finish(self, step: Step, now_ns: int) -> list[Made]:
         """The end of a step: what it made. Sequences that were cancelled meanwhile make nothing."""
-        made, computed = [], 0
+        made: list[Made] = []
+        computed = 0
         alive = {id(sequence) for sequence in self.running}
         for work in step.works:
             if id(work.sequence) in alive:

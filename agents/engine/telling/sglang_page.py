@@ -124,7 +124,7 @@ class SglangPage:
             self._gauges[name].set(value)
         if scheduler.idle:
             self._gauges["gen_throughput"].set(0)
-        return generate_latest(_NoCreated(self.registry))  # type: ignore[arg-type]  # it only collects
+        return generate_latest(_NoCreated(self.registry))
 
     def parsed(self, streamed: bool, tool_call: bool) -> None:
         """SGLang counts no tool parsing."""

@@ -30,8 +30,10 @@ class Style:
     """Of so many tokens."""
     page: Callable[[str, Scheduler], Page]
     tell: TellSpan
+    id_prefix: str
+    """Of a response's id."""
 
 
-VLLM = Style("vllm", "0.32.0", PagedMemory, VllmPage, tell_vllm)
-SGLANG = Style("sglang", "0.5.23", RadixMemory, SglangPage, tell_sglang)
+VLLM = Style("vllm", "0.32.0", PagedMemory, VllmPage, tell_vllm, "chatcmpl-")
+SGLANG = Style("sglang", "0.5.23", RadixMemory, SglangPage, tell_sglang, "")
 STYLES = {style.name: style for style in (VLLM, SGLANG)}

@@ -47,7 +47,7 @@ class SentenceModel:
 
     def __init__(self, name: str = "all-MiniLM-L6-v2") -> None:
         try:
-            from sentence_transformers import SentenceTransformer
+            from sentence_transformers import SentenceTransformer  # type: ignore[import-not-found]
         except ImportError as error:
             raise ImportError("SentenceModel needs sentence-transformers: pip install sentence-transformers") from error
         self.name = name

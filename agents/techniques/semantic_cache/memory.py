@@ -36,4 +36,5 @@ class MemoryStore:
     async def drop(self, space: str, key: str | None = None) -> int:
         if key is None:
             return len(self._spaces.pop(space, ()))
-        return int(self._spaces.get(space, {}).pop(key, None) is not None)
+        entries = self._spaces.get(space)
+        return int(entries is not None and entries.pop(key, None) is not None)

@@ -33,7 +33,7 @@ from tests.unit.agents.conftest import TLS
 from tests.unit.agents.otlp_collector import Collector
 from tests.unit.agents.otlp_collector import Span as Received
 
-RUNS, AT_ONCE, SPEED = 200, 8, 40
+RUNS, AT_ONCE, SPEED = 200, 4, 12
 ROUNDING_NS = 2  # of a call's time in each stage: two doubles of seconds become nanoseconds
 
 

@@ -8,7 +8,7 @@ TEST_ARGS ?= -n 2
 # An environment whose Python has gone is made anew.
 $(shell $(RUN) -c '' 2>/dev/null || rm -f $(VENV)/bin/python3 $(VENV)/.runtime $(VENV)/.dev)
 .DEFAULT_GOAL := help
-.PHONY: help up demo test check bench chaos lock clean
+.PHONY: help up demo vllm-check test check bench chaos lock clean
 
 help:
 	@echo "make up      run everything here, in the foreground; Ctrl-C stops it"
@@ -22,6 +22,10 @@ up: $(VENV)/.runtime
 
 demo: $(VENV)/.runtime
 	@exec $(RUN) -m agents.demo $(ARGS)
+
+# Does the reference agent work with an engine of yours? docs/real-vllm.md
+vllm-check: $(VENV)/.runtime
+	@exec $(RUN) -m agents.check_endpoint --url $(URL) $(ARGS)
 
 test: $(VENV)/.dev
 	$(RUN) -m pytest tests $(TEST_ARGS)

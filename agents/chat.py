@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import itertools
 import json
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
@@ -10,6 +12,7 @@ from typing import Any
 import httpx
 
 from agents.errors import ModelError
+from agents.retries import TRANSIENT, Retries
 from agents.telemetry import Call, Telemetry
 
 Message = dict[str, Any]
@@ -67,6 +70,7 @@ class ChatModel:
     api_key: str = ""
     stream: bool = True
     parameters: dict[str, Any] = field(default_factory=dict)
+    retries: Retries | None = None
 
     async def answer(
         self,
@@ -77,34 +81,54 @@ class ChatModel:
         tool_choice: str = "auto",
         on_text: Callable[[str], None] | None = None,
     ) -> Answer:
-        """Ask once. Raises `ModelError` when there is no whole answer; never retries."""
+        """Ask, and again where ``retries`` says so. Raises `ModelError` when there is no whole answer.
+
+        What failed after its first token is not asked for again: the user may have seen it.
+        """
         body: dict[str, Any] = {"model": self.name, "messages": list(messages), **self.parameters}
         if tools:
             body |= {"tools": list(tools), "tool_choice": tool_choice}
         if self.stream:
             body |= {"stream": True, "stream_options": {"include_usage": True}}
-        with telemetry.chat(self.name, provider=self.provider, url=self.base_url, stream=self.stream) as call:
-            call.asked(messages, **_recorded(self.parameters))
-            try:
-                if self.stream:
-                    answer = await self._streamed(body, call, on_text)
-                else:
-                    answer = await self._whole(body, call)
-            except httpx.HTTPError as error:
-                raise ModelError(
-                    f"{self.name} at {self.base_url}: {type(error).__name__} {error}".rstrip(),
-                    error_type=type(error).__name__,
-                ) from error
-            call.answered(
-                answer.message,
-                response_id=answer.response_id,
-                model=answer.model,
-                finish_reason=answer.finish_reason,
-                input_tokens=answer.input_tokens,
-                output_tokens=answer.output_tokens,
-                cached_tokens=answer.cached_tokens,
-            )
-            return answer
+        told: dict[str, Any] = {"provider": self.provider, "url": self.base_url, "stream": self.stream}
+        if self.retries is None:
+            with telemetry.chat(self.name, **told) as call:
+                return await self._attempt(body, call, on_text)
+        with telemetry.chat(self.name, **told):  # the call; inside it a span for each attempt
+            for attempt in itertools.count(1):
+                try:
+                    with telemetry.chat(self.name, **told, attempt=attempt) as call:
+                        return await self._attempt(body, call, on_text)
+                except ModelError as error:
+                    pause_s = self.retries.pause_s(error, attempt)
+                    if pause_s is None or call.token_seen:
+                        raise
+                await asyncio.sleep(pause_s)
+            raise AssertionError("counting has no end")
+
+    async def _attempt(self, body: Message, call: Call, on_text: Callable[[str], None] | None) -> Answer:
+        call.asked(body["messages"], **_recorded(self.parameters))
+        try:
+            if self.stream:
+                answer = await self._streamed(body, call, on_text)
+            else:
+                answer = await self._whole(body, call)
+        except httpx.HTTPError as error:
+            raise ModelError(
+                f"{self.name} at {self.base_url}: {type(error).__name__} {error}".rstrip(),
+                error_type=type(error).__name__,
+                transient=True,
+            ) from error
+        call.answered(
+            answer.message,
+            response_id=answer.response_id,
+            model=answer.model,
+            finish_reason=answer.finish_reason,
+            input_tokens=answer.input_tokens,
+            output_tokens=answer.output_tokens,
+            cached_tokens=answer.cached_tokens,
+        )
+        return answer
 
     def _headers(self, call: Call) -> dict[str, str]:
         key = {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}
@@ -220,7 +244,20 @@ def _check(response: httpx.Response, text: str) -> None:
             reason = _told(json.loads(text).get("error"))
         except (ValueError, AttributeError):
             reason = text[:200]
-        raise ModelError(f"HTTP {response.status_code}: {reason}", status=response.status_code)
+        raise ModelError(
+            f"HTTP {response.status_code}: {reason}",
+            status=response.status_code,
+            transient=response.status_code in TRANSIENT,
+            retry_after_s=_seconds(response.headers.get("retry-after")),
+        )
+
+
+def _seconds(text: str | None) -> float | None:
+    """``Retry-After`` in its usual form; a date is as good as nothing said."""
+    try:
+        return max(0.0, float(text or ""))
+    except ValueError:
+        return None
 
 
 def _told(error: Any) -> str:

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from agents.chat import Answer, ChatModel, Message, ToolRequest
-from agents.errors import RoundBudgetError, ToolError, ToolTimeoutError, UnknownToolError
-from agents.telemetry import Run, Telemetry
+from agents.errors import (
+    RoundBudgetError,
+    TimeBudgetError,
+    TokenBudgetError,
+    ToolError,
+    ToolRefusedError,
+    ToolTimeoutError,
+    UnknownToolError,
+)
+from agents.techniques.bounded_tools import BoundedTools, Job, Outcome, Status
+from agents.telemetry import Run, Telemetry, ToolRun
 from agents.tools import Tool
 
 Approve = Callable[[Sequence[ToolRequest]], Awaitable[None]]
@@ -45,7 +56,9 @@ class Agent:
 
     ``max_rounds`` bounds the calls that may ask for tools; then the model must answer without them.
     ``tool_timeout_s`` bounds each tool. ``approve`` sees the tool calls before they run (a policy check,
-    a human); it counts as tool parsing, and ends the run if it raises.
+    a human); it counts as tool parsing, and ends the run if it raises. ``token_budget`` bounds input and output of
+    all calls of a run together, as far as the endpoint tells them, and ``time_budget_s`` the whole run. ``bounded``
+    limits how many tools run at once; without it a round's tools all do.
     """
 
     name: str
@@ -55,6 +68,9 @@ class Agent:
     tools: Sequence[Tool] = ()
     max_rounds: int = 8
     tool_timeout_s: float = 30.0
+    token_budget: int | None = None
+    time_budget_s: float | None = None
+    bounded: BoundedTools | None = None
     approve: Approve | None = None
 
     async def run(
@@ -70,7 +86,14 @@ class Agent:
         with self.telemetry.agent(self.name, conversation_id=conversation_id, user_id=user_id) as run:
             messages: list[Message] = [*history, {"role": "user", "content": text}]
             run.asked(messages[-1:])
-            return await self._rounds(run, messages, on_text)
+            deadline = asyncio.timeout(self.time_budget_s)
+            try:
+                async with deadline:
+                    return await self._rounds(run, messages, on_text)
+            except TimeoutError as error:
+                if not deadline.expired():
+                    raise
+                raise TimeBudgetError(f"{self.name} took longer than {self.time_budget_s:g} s") from error
 
     def as_tool(self, description: str) -> Tool:
         """This agent as another's tool, with one argument: the ``task``."""
@@ -95,7 +118,7 @@ class Agent:
         system = [{"role": "system", "content": self.instructions}] if self.instructions else []
         definitions = [tool.definition for tool in self.tools]
         answers: list[Answer] = []
-        failed = 0
+        failed = used = 0
         for at in range(self.max_rounds + 1):
             answer = await self.model.answer(
                 system + messages,
@@ -109,6 +132,9 @@ class Agent:
             if not answer.tool_requests:
                 run.answered(answer.text, answer.finish_reason)
                 return Result(answer.text, messages, answers, failed)
+            used += (answer.input_tokens or 0) + (answer.output_tokens or 0)
+            if self.token_budget is not None and used >= self.token_budget:
+                raise TokenBudgetError(f"{self.name} used {used} tokens of {self.token_budget} and has no answer yet")
             if at < self.max_rounds:
                 results = await self._use_tools(answer.tool_requests)
                 failed += sum(not ok for ok, _ in results)
@@ -121,9 +147,36 @@ class Agent:
             ready = [self._parse(each) for each in asked]
             if self.approve:
                 await self.approve(asked)
+        if self.bounded:
+            return await self._use_bounded(self.bounded, ready)
         async with asyncio.TaskGroup() as group:  # cancelling the run cancels its tools
             tasks = [group.create_task(self._use_tool(each)) for each in ready]
         return [task.result() for task in tasks]
+
+    async def _use_bounded(self, bounded: BoundedTools, ready: Sequence[_Ready]) -> list[tuple[bool, Message]]:
+        """What cannot run needs no place, and is no failure of the tool's."""
+        jobs = [
+            Job(each.asked.name, functools.partial(self._used, each), each.tool.timeout_s or self.tool_timeout_s)
+            for each in ready
+            if each.tool and not each.error
+        ]
+        outcomes = iter(await bounded.run(jobs))
+        return [
+            self._outcome(each, next(outcomes)) if each.tool and not each.error else await self._use_tool(each)
+            for each in ready
+        ]
+
+    def _outcome(self, ready: _Ready, outcome: Outcome) -> tuple[bool, Message]:
+        """What the model is told. A tool that was never started gets its span here, so that the trace has it."""
+        if outcome.status in (Status.NOT_STARTED, Status.REFUSED):
+            why = "the round's time was over" if outcome.status is Status.NOT_STARTED else "it failed too often lately"
+            with suppress(ToolRefusedError), self._span(ready):
+                raise ToolRefusedError(f"{ready.asked.name} was not started: {why}")
+            return _message(ready.asked, ToolRefusedError(f"{ready.asked.name} was not started: {why}"))
+        if outcome.status is Status.TIMED_OUT:
+            seconds = (outcome.ran_ns or 0) / 1e9
+            return _message(ready.asked, ToolTimeoutError(f"{ready.asked.name} was stopped after {seconds:.3g} s"))
+        return _message(ready.asked, outcome.error or outcome.result)
 
     def _parse(self, asked: ToolRequest) -> _Ready:
         tool = next((tool for tool in self.tools if tool.name == asked.name), None)
@@ -136,16 +189,21 @@ class Agent:
             return _Ready(asked, error=error)
 
     async def _use_tool(self, ready: _Ready) -> tuple[bool, Message]:
-        asked = ready.asked
         try:
-            # A call that cannot run gets its span too: for whoever reads the trace it is a tool that failed.
-            with self.telemetry.tool(asked.name, call_id=asked.call_id, arguments=asked.arguments) as span:
-                result = await self._result(ready)
-                span.answered(result)
-            ok = True
+            return _message(ready.asked, await self._used(ready))
         except Exception as error:  # the model is told; the run goes on
-            ok, result = False, f"Error: {error}" if isinstance(error, ToolError) else f"Error: {error!r}"
-        return ok, {"role": "tool", "tool_call_id": asked.call_id, "content": result}
+            return _message(ready.asked, error)
+
+    async def _used(self, ready: _Ready) -> str:
+        # A call that cannot run gets its span too: for whoever reads the trace it is a tool that failed.
+        with self._span(ready) as span:
+            result = await self._result(ready)
+            span.answered(result)
+            return result
+
+    def _span(self, ready: _Ready) -> AbstractContextManager[ToolRun]:
+        asked = ready.asked
+        return self.telemetry.tool(asked.name, call_id=asked.call_id, arguments=asked.arguments)
 
     async def _result(self, ready: _Ready) -> str:
         if ready.error or not ready.tool:
@@ -159,3 +217,12 @@ class Agent:
             if not deadline.expired():
                 raise  # the tool's own time-out, not ours
             raise ToolTimeoutError(f"{ready.tool.name} took longer than {limit_s:g} s")
+
+
+def _message(asked: ToolRequest, result: str | BaseException) -> tuple[bool, Message]:
+    """Whether it worked, and the message for the model."""
+    if isinstance(result, ToolError):
+        text = f"Error: {result}"
+    else:
+        text = f"Error: {result!r}" if isinstance(result, BaseException) else result
+    return not isinstance(result, BaseException), {"role": "tool", "tool_call_id": asked.call_id, "content": text}

@@ -36,6 +36,8 @@ class Tool:
     function: Callable[..., Any]
     parameters: dict[str, Any]
     timeout_s: float | None = None
+    checked: bool = True
+    """False: only that the arguments are an object; whoever runs the tool checks them against its schema."""
 
     @property
     def definition(self) -> dict[str, Any]:
@@ -57,6 +59,8 @@ class Tool:
             raise MalformedArgumentsError(f"The arguments of {self.name} are not valid JSON: {error}")
         if not isinstance(values, dict):
             raise MalformedArgumentsError(f"The arguments of {self.name} must be a JSON object")
+        if not self.checked:
+            return values
         properties: Mapping[str, Any] = self.parameters["properties"]
         if unknown := sorted(values.keys() - properties.keys()):
             raise MalformedArgumentsError(f"{self.name} takes no argument {', '.join(unknown)}")

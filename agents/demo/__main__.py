@@ -43,6 +43,7 @@ async def _perform(target: Target, options: argparse.Namespace) -> Tally:
     stop, hurry = asyncio.Event(), asyncio.Event()
     _on_signal(stop, hurry)  # first of all: from here on Ctrl-C is no exception
     async with world(target, seed=options.seed, speed=options.speed) as made:
+        _say(f"The engines' own pages, to be scraped: {' (like vLLM), '.join(made.pages)} (like SGLang).")
         show = Show(made, _say)
         showing = asyncio.create_task(show.run(rate=options.rate, runs=options.runs))
         stopping = asyncio.create_task(stop.wait())

@@ -16,6 +16,7 @@ from agents.demo.world import World
 from agents.engine import Refusal, Reply, call
 from agents.engine.playbook import AskedTool
 from agents.loop import Agent
+from agents.techniques.bounded_tools import BoundedTools
 from agents.tools import tool
 
 MAX_TURNS = 4
@@ -154,7 +155,8 @@ class Research(Role):
             checker.as_tool("Confirm or reject one claim."),
         ]
         text = prompts.instructions(prompts.RESEARCH, 3_000)
-        return [dataclasses.replace(made, instructions=text, tools=tools)]
+        bounded = BoundedTools(limit=8, overall_s=40.0 / world.clock.speed)  # for all of its runs together
+        return [dataclasses.replace(made, instructions=text, tools=tools, bounded=bounded)]
 
     def question(self, flaw: str | None) -> tuple[str, Sequence[Reply]]:
         market, id_ = self.random.choice(MARKETS), self.random.randrange(10_000)
@@ -184,7 +186,7 @@ class Research(Role):
 
 
 class Coding(Role):
-    """A long history, many short rounds, and slow tests, on the large model."""
+    """A long history, many short rounds, and slow tests, on the model for code, whose engine is like SGLang."""
 
     service = "coding-agent"
 
@@ -192,7 +194,7 @@ class Coding(Role):
         world, backends = self.world, self.world.backends
         functions = (backends.read_file, backends.search_code, backends.apply_patch, backends.run_tests)
         given = {
-            "model": world.large,
+            "model": world.coder,
             "instructions": prompts.instructions(prompts.CODING, 4_000),
             "tools": [tool(function) for function in functions],
             "tool_timeout_s": 20.0 / world.clock.speed,

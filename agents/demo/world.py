@@ -1,8 +1,9 @@
-"""All that a demo needs while it runs: two engines, their models, connections, and telemetry per service."""
+"""All that a demo needs while it runs: three engines, their models, connections, and telemetry per service."""
 
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -14,16 +15,19 @@ from agents.chat import ChatModel
 from agents.clock import Clock
 from agents.demo.target import Target
 from agents.demo.tools import Backends
-from agents.engine import CostModel, Playbook, SimulatedEngine, serve
-from agents.engine.costs import SMALL
+from agents.engine import SGLANG, VLLM, CostModel, Playbook, SimulatedEngine, serve
+from agents.engine.core.profiles import MEDIUM, SMALL
+from agents.engine.core.speculation import EAGLE_3
 from agents.telemetry import Outage, Telemetry
 
-LARGE_MODEL, SMALL_MODEL = "sim-70b", "sim-8b"
+LARGE_MODEL, CODER_MODEL, SMALL_MODEL = "sim-70b", "sim-coder-32b", "sim-8b"
+PORTS = (8110, 8111)  # of the engines that tell of themselves, so that their pages can be scraped; any, if taken
 
 
 @dataclass
 class World:
-    """``large`` runs on an engine that sends spans; ``small`` is like a hosted API, which sends none."""
+    """``large`` runs on an engine like vLLM, ``coder`` on one like SGLang with speculative decoding; both send spans.
+    ``small`` is like a hosted API, which sends none and has no page."""
 
     target: Target
     clock: Clock
@@ -32,8 +36,11 @@ class World:
     http: httpx.AsyncClient
     outage: Outage
     large: ChatModel = field(init=False)
+    coder: ChatModel = field(init=False)
     small: ChatModel = field(init=False)
     backends: Backends = field(init=False)
+    pages: list[str] = field(default_factory=list)
+    """`/metrics` of the engines that have one."""
     _telemetry: list[Telemetry] = field(default_factory=list)
 
     def telemetry(self, service: str, version: str, environment: str) -> Telemetry:
@@ -67,22 +74,50 @@ async def world(target: Target, *, seed: int, speed: float) -> AsyncIterator[Wor
     async with httpx.AsyncClient(trust_env=False, timeout=60, limits=limits) as http:
         made = World(target, clock, random, playbook, http, Outage(target.url))
         made.backends = Backends(clock, random)
-        own = made.telemetry("sim-engine-70b", "", "production")
-        large = SimulatedEngine(LARGE_MODEL, playbook, costs=CostModel(), telemetry=own, clock=clock)
-        small = SimulatedEngine(SMALL_MODEL, playbook, costs=SMALL, clock=clock)
+        large, coder = (
+            SimulatedEngine(
+                model,
+                playbook,
+                style=style,
+                costs=costs,
+                speculation=speculation,
+                telemetry=made.telemetry(service, "", "production"),
+                clock=clock,
+                seed=seed,
+            )
+            for model, style, costs, speculation, service in (
+                (LARGE_MODEL, VLLM, CostModel(), None, "sim-engine-70b"),
+                (CODER_MODEL, SGLANG, MEDIUM, EAGLE_3, "sim-engine-coder"),
+            )
+        )
+        small = SimulatedEngine(SMALL_MODEL, playbook, costs=SMALL, clock=clock, seed=seed)
         try:
-            async with serve(large) as large_url, serve(small) as small_url:
+            async with (
+                serve(large, port=_free(PORTS[0])) as large_url,
+                serve(coder, port=_free(PORTS[1])) as coder_url,
+                serve(small) as small_url,
+            ):
                 parameters = {"temperature": 0.2, "max_tokens": 1024}
-                made.large = ChatModel(
-                    name=LARGE_MODEL, base_url=large_url, http=http, provider="vllm", parameters=parameters
+                made.large, made.coder, made.small = (
+                    ChatModel(name=name, base_url=url, http=http, provider=provider, parameters=parameters)
+                    for name, url, provider in (
+                        (LARGE_MODEL, large_url, "vllm"),
+                        (CODER_MODEL, coder_url, "sglang"),
+                        (SMALL_MODEL, small_url, "sim-hosted"),
+                    )
                 )
-                made.small = ChatModel(
-                    name=SMALL_MODEL,
-                    base_url=small_url,
-                    http=http,
-                    provider="sim-hosted",
-                    parameters=parameters,
-                )
+                made.pages = [url.replace("/v1", "/metrics") for url in (large_url, coder_url)]
                 yield made
         finally:
             await made.close()
+
+
+def _free(port: int) -> int:
+    """This port, or 0 (any) if somebody listens there."""
+    with socket.socket() as tried:
+        tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            tried.bind(("127.0.0.1", port))
+        except OSError:
+            return 0
+    return port

@@ -4,18 +4,36 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from contextlib import nullcontext
+from contextlib import ExitStack
 
 from agents.clock import Clock
-from agents.engine import Playbook, SimulatedEngine, serve
+from agents.engine import EventLog, Playbook, SimulatedEngine, serve
+from agents.engine.core.profiles import BF16, FP8, INT4
+from agents.engine.core.speculation import EAGLE_3, P_EAGLE
+from agents.engine.telling.style import STYLES
 from agents.telemetry import Telemetry
+
+PRECISIONS = {each.name: each for each in (BF16, FP8, INT4)}
+DRAFTERS = {"none": None, "eagle-3": EAGLE_3, "p-eagle": P_EAGLE}
 
 
 async def _run(options: argparse.Namespace) -> None:
-    telemetry = Telemetry(options.service, endpoint=options.otlp, simulated=True) if options.otlp else nullcontext()
-    with telemetry as sender:
+    with ExitStack() as stack:
+        sender = log = None
+        if options.otlp:
+            sender = stack.enter_context(Telemetry(options.service, endpoint=options.otlp, simulated=True))
+        if options.log:
+            log = EventLog(steps=True, file=stack.enter_context(open(options.log, "a", buffering=1)))
         engine = SimulatedEngine(
-            options.model, Playbook(seed=options.seed), telemetry=sender, clock=Clock(options.speed)
+            options.model,
+            Playbook(seed=options.seed),
+            style=STYLES[options.style],
+            quantisation=PRECISIONS[options.precision],
+            speculation=DRAFTERS[options.speculation],
+            telemetry=sender,
+            clock=Clock(options.speed),
+            seed=options.seed,
+            log=log,
         )
         async with serve(engine, port=options.port) as url:
             print(f"Simulated engine with model {options.model} at {url}. Ctrl-C stops.", flush=True)
@@ -26,7 +44,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m agents.engine", description=__doc__)
     parser.add_argument("--model", default="sim-70b")
     parser.add_argument("--port", type=int, default=8100)
+    parser.add_argument("--style", choices=STYLES, default="vllm", help="whose spans, page and KV memory it has")
+    parser.add_argument("--precision", choices=PRECISIONS, default="fp8", help="of the weights")
+    parser.add_argument("--speculation", choices=DRAFTERS, default="none")
     parser.add_argument("--otlp", default="", help="where its spans go, such as http://127.0.0.1:4318")
+    parser.add_argument("--log", default="", help="a file for its event log, a line of JSON for each event")
     parser.add_argument("--service", default="sim-engine")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--speed", type=float, default=1.0, help="20: a simulated second lasts 50 ms")

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, MutableMapping
-from dataclasses import dataclass
+import time
+from collections.abc import AsyncIterator, Callable, MutableMapping
+from dataclasses import dataclass, replace
+from random import Random
 from typing import Any
+from uuid import uuid4
 
 from agents.clock import Clock
-from agents.engine import wire
-from agents.engine.cache import block_chain
-from agents.engine.costs import CostModel
+from agents.engine import template, wire
+from agents.engine.core import CostModel, Event, KvMemory, Scheduler, Sequence, Speculation
+from agents.engine.core.profiles import FP8, Quantisation, kv_tokens
 from agents.engine.playbook import Playbook, Refusal, Reply
-from agents.engine.scheduler import Scheduler, Sequence
-from agents.engine.spans import Arrival, tell
+from agents.engine.pump import Pump
+from agents.engine.telling.spans import Arrival, Served
+from agents.engine.telling.style import VLLM, Style
 from agents.engine.wire import Receive, Send
 from agents.telemetry import Telemetry
 
@@ -40,66 +44,126 @@ class _Job:
 
 
 class SimulatedEngine:
-    """One engine with one model. Without ``telemetry`` it sends no spans, as a hosted API does not."""
+    """One engine with one model. Without ``telemetry`` it sends no spans, as a hosted API does not.
+
+    ``style`` decides what it looks like from outside and how it keeps KV; ``memory`` can be another than the style's.
+    ``log`` gets every event of the scheduler.
+    """
 
     def __init__(
         self,
         model: str,
         playbook: Playbook,
         *,
+        style: Style = VLLM,
         costs: CostModel | None = None,
+        quantisation: Quantisation = FP8,
+        memory: KvMemory | None = None,
+        speculation: Speculation | None = None,
         telemetry: Telemetry | None = None,
         clock: Clock | None = None,
+        seed: int = 0,
+        log: Callable[[Event], None] | None = None,
     ) -> None:
-        self.model, self.playbook = model, playbook
+        self.model, self.playbook, self.style = model, playbook, style
         self._telemetry = telemetry
-        self._costs = costs or CostModel()
-        self.scheduler = Scheduler(self._costs, clock or Clock())
+        self._quantisation, self._random = quantisation, Random(seed)
+        self.scheduler = Scheduler(
+            quantisation.applied(costs or CostModel()),
+            memory or style.memory(kv_tokens()),
+            speculation=speculation,
+            seed=seed,
+            tell=(log,) if log else (),
+        )
+        self.page = style.page(model, self.scheduler)
+        self.pump = Pump(self.scheduler, clock or Clock())
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
         match scope["method"], scope["path"]:
             case "POST", "/v1/chat/completions":
-                await self._chat(Arrival.now(scope["headers"]), receive, send)
+                await self._counted(scope, receive, send)
             case "GET", "/v1/models":
                 model = {"id": self.model, "object": "model", "owned_by": "simulated"}
                 await wire.send_json(send, 200, {"object": "list", "data": [model]})
+            case "GET", "/metrics":
+                await wire.send_text(send, self.page.text(), self.page.content_type)
+            case "GET", "/version":
+                await wire.send_json(send, 200, {"version": f"{self.style.version}+simulated"})
             case "GET", "/health":
                 await wire.send_json(send, 200, {})
             case method, path:
                 await wire.send_error(send, 404, f"no {method} {path} here")
 
+    async def _counted(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        arrival, status = Arrival.now(scope["headers"]), 500
+
+        async def watched(event: MutableMapping[str, Any]) -> None:
+            nonlocal status
+            status = event.get("status", status)
+            await send(event)
+
+        try:
+            await self._chat(arrival, receive, watched)
+        finally:
+            lasted_s = (time.perf_counter_ns() - arrival.monotonic_ns) / 1e9
+            size = int(arrival.carrier.get("content-length") or 0)
+            self.page.http(scope["path"], scope["method"], status, size, lasted_s)
+
     async def _chat(self, arrival: Arrival, receive: Receive, send: Send) -> None:
         try:
             request = await wire.read_request(receive, self.model)
+            reply = self.playbook.reply(request)
+            if reply.refusal and reply.refusal.after_tokens is None:
+                await wire.send_error(send, reply.refusal.status, reply.refusal.message)
+                return
+            job = self._accept(request, reply, arrival)
         except wire.BadRequestError as error:
             await wire.send_error(send, 400, str(error))
             return
-        reply = self.playbook.reply(request)
-        if reply.refusal and reply.refusal.after_tokens is None:
-            await wire.send_error(send, reply.refusal.status, reply.refusal.message)
-            return
-        job = self._accept(request, reply, arrival)
         answer = self._stream if request.get("stream") else self._whole
         try:
             await _while_connected(asyncio.ensure_future(answer(job, send)), receive)
         finally:
-            self.scheduler.cancel(job.sequence)  # a client that left frees its place at once
+            self.pump.cancel(job.sequence)  # a client that left frees its place at once
 
     def _accept(self, request: dict[str, Any], reply: Reply, arrival: Arrival) -> _Job:
-        costs, prompt = self._costs, wire.rendered(request)
-        deltas = reply.deltas(costs.chars_per_token)
-        limit = request.get("max_tokens") or request.get("max_completion_tokens") or len(deltas)
+        prompt = template.prompt(request)
+        deltas = self._misformed(reply).deltas()
+        room = min(self.scheduler.costs.max_model_len, self.scheduler.memory.capacity_tokens) - len(prompt)
+        limit = request.get("max_tokens") or request.get("max_completion_tokens") or max(1, room)
+        if limit > room:
+            raise wire.BadRequestError(
+                f"This model's maximum context length is {room + len(prompt)} tokens. However, you requested {limit} "
+                f"output tokens and your prompt contains {len(prompt)} tokens."
+            )
         reason = "length" if limit < len(deltas) else "tool_calls" if reply.calls else "stop"
+        deltas = deltas[:limit]
+        completion = wire.Completion(self.model, reason, f"{self.style.id_prefix}{uuid4().hex}")
         sequence = Sequence(
-            prompt_tokens=costs.tokens(prompt),
-            output_tokens=min(limit, len(deltas)),
-            chain=block_chain(prompt, costs.block_tokens * costs.chars_per_token),
+            id=completion.id,
+            prompt=prompt,
+            output=[template.output(delta) for delta in deltas],
+            arrived_ns=arrival.monotonic_ns,
+            reason=reason,
+            tool_call_from=next((at for at, delta in enumerate(deltas) if "tool_calls" in delta), None),
+            max_tokens=limit,
+            streamed=bool(request.get("stream")),
         )
-        self.scheduler.submit(sequence)
-        completion = wire.Completion(self.model, reason)
-        return _Job(request, arrival, completion, sequence, deltas[:limit], reply.refusal)
+        self.pump.submit(sequence)
+        return _Job(request, arrival, completion, sequence, deltas, reply.refusal)
+
+    def _misformed(self, reply: Reply) -> Reply:
+        """A coarsely quantised model loses a closing brace now and then."""
+        errors = self._quantisation.tool_format_errors
+        if not errors or not reply.calls:
+            return reply
+        calls = [
+            replace(call, arguments=call.arguments[:-1]) if self._random.random() < errors else call
+            for call in reply.calls
+        ]
+        return replace(reply, calls=calls)
 
     async def _stream(self, job: _Job, send: Send) -> None:
         await wire.start(send, 200, "text/event-stream")  # on acceptance, before the queue, as vLLM does
@@ -132,13 +196,17 @@ class SimulatedEngine:
     async def _deltas(self, job: _Job) -> AsyncIterator[dict[str, Any]]:
         """The answer's deltas as the scheduler makes their tokens; tells the span when the last is made."""
         while True:
-            at = await job.sequence.tokens.get()
+            at = await job.sequence.reader.get()
             if job.refusal and at == job.refusal.after_tokens:
                 raise _RefusedError(job.refusal.message)  # a failed request has no span
             last = at == len(job.deltas) - 1
             if last and self._telemetry:
-                tell(self._telemetry, job.arrival, job.sequence, job.request, job.completion.id)
-            yield job.deltas[at]
+                served = Served(self.model, job.completion.id, job.request, job.arrival, job.sequence)
+                self.style.tell(self._telemetry, served)
+            delta = job.deltas[at]
+            if job.request.get("tools") and (job.sequence.streamed or last):
+                self.page.parsed(job.sequence.streamed, "tool_calls" in delta)
+            yield delta
             if last:
                 return
 

@@ -16,6 +16,8 @@ from random import Random
 from typing import Any
 from uuid import uuid4
 
+from agents.engine.template import pieces
+
 FILLER = (
     "the answer depends on what was found so far and the results say that this is well within the usual "
     "range for orders of this kind so nothing more needs to be done today but we keep an eye on it and "
@@ -52,9 +54,9 @@ class Reply:
     calls: Sequence[AskedTool] = ()
     refusal: Refusal | None = None
 
-    def deltas(self, chars_per_token: int) -> list[dict[str, Any]]:
+    def deltas(self) -> list[dict[str, Any]]:
         """The answer as OpenAI stream deltas, one for each output token."""
-        deltas: list[dict[str, Any]] = [{"content": piece} for piece in _pieces(self.text, chars_per_token)]
+        deltas: list[dict[str, Any]] = [{"content": piece} for piece in pieces(self.text)]
         for at, asked in enumerate(self.calls):
             head = {
                 "index": at,
@@ -63,7 +65,7 @@ class Reply:
                 "function": {"name": asked.name, "arguments": ""},
             }
             deltas.append({"tool_calls": [head]})
-            for piece in _pieces(asked.arguments, chars_per_token):
+            for piece in pieces(asked.arguments):
                 deltas.append({"tool_calls": [{"index": at, "function": {"arguments": piece}}]})
         return deltas or [{"content": ""}]  # even an empty answer costs its end token
 
@@ -123,7 +125,3 @@ def _example(schema: Mapping[str, Any]) -> Any:
         return _example(schema["anyOf"][0])
     examples = {"integer": 1, "number": 1.5, "boolean": True, "array": [], "object": {}, "null": None}
     return examples.get(schema.get("type", "string"), "example")
-
-
-def _pieces(text: str, size: int) -> list[str]:
-    return [text[start : start + size] for start in range(0, len(text), size)]

@@ -26,7 +26,7 @@ class Completion:
     model: str
     finish_reason: str
     # Never seeded: the engine's span is found by this id, so it must not repeat between runs.
-    id: str = field(default_factory=lambda: f"chatcmpl-{uuid4().hex}")
+    id: str = field(default_factory=lambda: uuid4().hex)
     created: int = field(default_factory=lambda: int(time.time()))
 
     def chunk(self, delta: Mapping[str, Any], finish_reason: str | None = None) -> dict[str, Any]:
@@ -70,13 +70,6 @@ def joined(deltas: list[dict[str, Any]]) -> dict[str, Any]:
     return message
 
 
-def rendered(request: Mapping[str, Any]) -> str:
-    """The prompt as one text: tools first, as chat templates put them; so they are part of the prefix."""
-    tools = "".join(json.dumps(tool, sort_keys=True) for tool in request.get("tools") or ())
-    messages = (json.dumps(message, sort_keys=True, ensure_ascii=False) for message in request["messages"])
-    return "\n".join((tools, *messages))
-
-
 async def read_request(receive: Receive, model: str) -> dict[str, Any]:
     """The body, with what the engine relies on checked. Raises `BadRequestError`."""
     body, more = b"", True
@@ -111,6 +104,11 @@ async def read_request(receive: Receive, model: str) -> dict[str, Any]:
 async def send_json(send: Send, status: int, data: Mapping[str, Any]) -> None:
     await start(send, status, "application/json")
     await send({"type": "http.response.body", "body": json.dumps(data).encode()})
+
+
+async def send_text(send: Send, text: bytes, content_type: str) -> None:
+    await start(send, 200, content_type)
+    await send({"type": "http.response.body", "body": text})
 
 
 async def send_error(send: Send, status: int, message: str) -> None:

@@ -3,7 +3,9 @@
 Knows nothing of how an agent works: ``agents.loop`` calls it, and so can any other agent.
 """
 
+from agents.telemetry.decorators import told_as_agent, told_as_tool
 from agents.telemetry.export import Outage
-from agents.telemetry.spans import Call, Run, Telemetry, ToolRun
+from agents.telemetry.handles import Call, Run, ToolRun, trace_context
+from agents.telemetry.spans import Telemetry
 
-__all__ = ["Call", "Outage", "Run", "Telemetry", "ToolRun"]
+__all__ = ["Call", "Outage", "Run", "Telemetry", "ToolRun", "told_as_agent", "told_as_tool", "trace_context"]

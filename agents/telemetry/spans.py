@@ -9,24 +9,22 @@ call                                |----*----------|   chat
 
 from __future__ import annotations
 
-import asyncio
 import atexit
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
 from opentelemetry import trace
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.trace import Span, SpanKind, StatusCode
-from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+from opentelemetry.trace import Span, SpanKind
 
 from agents.telemetry import messages as genai
 from agents.telemetry.export import Batches, Outage, SpanSender, traces_url
+from agents.telemetry.handles import Call, Run, ToolRun, fail, known
 
 SCOPE = "sixstage.agents"
 DEFAULT_ENDPOINT = "http://127.0.0.1:4318"
@@ -107,8 +105,13 @@ class Telemetry:
             _conversation.reset(token)
 
     @contextmanager
-    def chat(self, model: str, *, provider: str, url: str = "", stream: bool = True) -> Iterator[Call]:
-        """One call to a model, from just before the request to its last byte."""
+    def chat(
+        self, model: str, *, provider: str, url: str = "", stream: bool = True, attempt: int | None = None
+    ) -> Iterator[Call]:
+        """One call to a model, from just before the request to its last byte.
+
+        A caller that tries again opens one for the call and inside it one for each ``attempt``, from 1.
+        """
         parts = urlsplit(url)
         attributes = {
             "gen_ai.operation.name": "chat",
@@ -118,6 +121,7 @@ class Telemetry:
             "gen_ai.conversation.id": _conversation.get(),
             "server.address": parts.hostname,
             "server.port": parts.port or {"http": 80, "https": 443}.get(parts.scheme),
+            "sixstage.attempt": attempt,
         }
         with self._span(f"chat {model}", SpanKind.CLIENT, attributes) as span:
             yield Call(span, self, time.perf_counter_ns())
@@ -129,18 +133,40 @@ class Telemetry:
             yield span
 
     @contextmanager
-    def tool(self, name: str, *, call_id: str | None = None, arguments: str = "") -> Iterator[ToolRun]:
-        """One execution of a tool that the model asked for by ``call_id``."""
+    def tool(
+        self,
+        name: str,
+        *,
+        call_id: str | None = None,
+        arguments: str = "",
+        attempt: int | None = None,
+        prefetch: bool = False,
+    ) -> Iterator[ToolRun]:
+        """One execution of a tool that the model asked for by ``call_id``; ``prefetch``: before it was asked for."""
         attributes = {
             "gen_ai.operation.name": "execute_tool",
             "gen_ai.tool.name": name,
             "gen_ai.tool.type": "function",
             "gen_ai.tool.call.id": call_id,
             "gen_ai.tool.call.arguments": self.content(arguments),
+            "sixstage.attempt": attempt,
+            "sixstage.tool.prefetch": True if prefetch else None,
             "gen_ai.conversation.id": _conversation.get(),
         }
         with self._span(f"execute_tool {name}", SpanKind.INTERNAL, attributes) as span:
             yield ToolRun(span, self)
+
+    @contextmanager
+    def queue(self, name: str) -> Iterator[Span]:
+        """Waiting on the client's side, such as for a place in a pool."""
+        with self._span(name, SpanKind.INTERNAL, {"sixstage.queue": True}) as span:
+            yield span
+
+    @contextmanager
+    def plain(self, name: str) -> Iterator[Span]:
+        """A step of the agent's own code that is worth seeing."""
+        with self._span(name, SpanKind.INTERNAL, {}) as span:
+            yield span
 
     def content(self, text: str) -> str | None:
         """``text`` as it may be recorded: cut, or None where content is not captured."""
@@ -148,123 +174,13 @@ class Telemetry:
 
     @contextmanager
     def _span(self, name: str, kind: SpanKind, attributes: Mapping[str, Any]) -> Iterator[Span]:
-        span = self._tracer.start_span(name, kind=kind, attributes=_known(attributes))
+        span = self._tracer.start_span(name, kind=kind, attributes=known(attributes))
         with trace.use_span(span, True, record_exception=False, set_status_on_exception=False):
             try:
                 yield span
             except BaseException as error:  # a cancelled task must leave a finished span too
                 fail(span, error)
                 raise
-
-
-@dataclass(frozen=True)
-class Run:
-    """An open ``invoke_agent`` span."""
-
-    span: Span
-    _telemetry: Telemetry
-
-    def asked(self, messages: Sequence[genai.Message]) -> None:
-        if self._telemetry.capture_content:
-            limit = self._telemetry.content_limit
-            self.span.set_attribute("gen_ai.input.messages", genai.input_messages(messages, limit))
-
-    def answered(self, text: str, finish_reason: str | None = "stop") -> None:
-        if self._telemetry.capture_content:
-            message = {"role": "assistant", "content": text}
-            limit = self._telemetry.content_limit
-            self.span.set_attribute("gen_ai.output.messages", genai.output_messages(message, finish_reason, limit))
-
-
-@dataclass
-class Call:
-    """An open ``chat`` span. ``started_ns`` is on the monotonic clock."""
-
-    span: Span
-    _telemetry: Telemetry
-    started_ns: int
-    _chunk_seen: bool = False
-    _token_seen: bool = False
-
-    def headers(self) -> dict[str, str]:
-        """W3C trace context for the request, so that the engine's span becomes this one's child."""
-        carrier: dict[str, str] = {}
-        TraceContextTextMapPropagator().inject(carrier, trace.set_span_in_context(self.span))
-        return carrier
-
-    def asked(self, messages: Sequence[genai.Message], **parameters: Any) -> None:
-        """What is sent; ``parameters`` become ``gen_ai.request.*``."""
-        named = {f"gen_ai.request.{key}": value for key, value in parameters.items()}
-        self.span.set_attributes(_known(named))
-        if self._telemetry.capture_content:
-            limit = self._telemetry.content_limit
-            self.span.set_attributes(
-                _known(
-                    {
-                        "gen_ai.system_instructions": genai.system_instructions(messages, limit),
-                        "gen_ai.input.messages": genai.input_messages(messages, limit),
-                    }
-                )
-            )
-
-    def chunk(self) -> None:
-        """A chunk came. The first one counts, though it is often a role header without any text."""
-        if not self._chunk_seen:
-            self._chunk_seen = True
-            waited_s = (time.perf_counter_ns() - self.started_ns) / 1e9
-            self.span.set_attribute("gen_ai.response.time_to_first_chunk", waited_s)
-
-    def token(self) -> None:
-        """Text, reasoning or part of a tool call came. The first one is the first output token."""
-        if not self._token_seen:
-            self._token_seen = True
-            self.span.add_event("gen_ai.first_token", timestamp=time.time_ns())
-
-    def answered(
-        self,
-        message: genai.Message,
-        *,
-        response_id: str | None = None,
-        model: str | None = None,
-        finish_reason: str | None = None,
-        input_tokens: int | None = None,
-        output_tokens: int | None = None,
-        cached_tokens: int | None = None,
-    ) -> None:
-        """What came. ``input_tokens`` includes the cached ones; None means unknown, not zero."""
-        attributes = {
-            "gen_ai.response.id": response_id,
-            "gen_ai.response.model": model,
-            "gen_ai.response.finish_reasons": [finish_reason] if finish_reason else None,
-            "gen_ai.usage.input_tokens": input_tokens,
-            "gen_ai.usage.output_tokens": output_tokens,
-            "gen_ai.usage.cache_read.input_tokens": cached_tokens,
-        }
-        if self._telemetry.capture_content:
-            limit = self._telemetry.content_limit
-            attributes["gen_ai.output.messages"] = genai.output_messages(message, finish_reason, limit)
-        self.span.set_attributes(_known(attributes))
-
-
-@dataclass(frozen=True)
-class ToolRun:
-    """An open ``execute_tool`` span."""
-
-    span: Span
-    _telemetry: Telemetry
-
-    def answered(self, result: str) -> None:
-        self.span.set_attributes(_known({"gen_ai.tool.call.result": self._telemetry.content(result)}))
-
-
-def fail(span: Span, error: BaseException) -> None:
-    """Mark a span as failed: status, ``error.type``, and the exception as an event."""
-    cancelled = isinstance(error, (asyncio.CancelledError, KeyboardInterrupt, GeneratorExit))
-    kind = "cancelled" if cancelled else getattr(error, "error_type", type(error).__qualname__)
-    span.set_attribute("error.type", kind)
-    span.set_status(StatusCode.ERROR, "cancelled" if cancelled else str(error)[:500])
-    if not cancelled:
-        span.record_exception(error)
 
 
 def _resource(service: str, version: str, environment: str, simulated: bool) -> Resource:
@@ -274,9 +190,4 @@ def _resource(service: str, version: str, environment: str, simulated: bool) -> 
         "deployment.environment.name": environment or None,
         "sixstage.simulated": True if simulated else None,
     }
-    return Resource.create(_known(attributes))
-
-
-def _known(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Only what is known: an absent attribute says so better than an empty one."""
-    return {key: value for key, value in attributes.items() if value is not None and value != ""}
+    return Resource.create(known(attributes))

@@ -25,8 +25,8 @@ from ingest.rollups.folding import zone_of
 from ingest.rollups.from_rows import Cells, count_rows
 from ingest.rollups.kept import read_kept
 from ingest.rollups.steps import SECOND_NS, Piece, cover, day_of, step_index
-from ingest.rollups.verifying import snapshot
 from ingest.scope import Scope
+from ingest.snapshot import snapshot
 
 GROUPS = ("service", "environment", "version", "agent", "model", "engine", "tool", "status")
 STEPS = {"minute": 60, "quarter": 900, "hour": 3600, "day": 0}

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import connection
 
 from ingest.rollups.applying import WRITE_DELTA
 from ingest.rollups.counting import MINUTE_NS, Cell, Kind, Place, Tally
@@ -21,6 +20,7 @@ from ingest.rollups.from_rows import Cells, count_rows
 from ingest.rollups.kept import Admission, read_kept, read_keys
 from ingest.rollups.packing import pack_cells, unpack_cell
 from ingest.rollups.steps import UTC_DAY_NS, Piece, Step, day_of
+from ingest.snapshot import snapshot
 
 DAYS = f"""
     SELECT DISTINCT end_unix_ns / {UTC_DAY_NS} FROM (
@@ -53,15 +53,6 @@ class Difference:
             f"project {self.project_id}, {self.step.name.lower()} {at:%Y-%m-%d %H:%M} UTC, {self.kind.name.lower()}s, "
             f"{self.key}: kept {self.kept}, counted {self.counted}"
         )
-
-
-@contextmanager
-def snapshot() -> Iterator[Any]:
-    """A cursor whose statements all see the same rows."""
-    with transaction.atomic(), connection.cursor() as cursor:
-        if not connection.savepoint_ids:  # inside another's transaction (of a test, say) nobody else writes
-            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
-        yield cursor
 
 
 def verify(repair: bool = False) -> Iterator[Difference]:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from agents.clock import Clock
 from agents.engine import CostModel, Playbook, Reply, SimulatedEngine, call, serve
-from agents.engine.scheduler import Scheduler, Sequence
+from agents.engine.core import Scheduler, Sequence
+from agents.engine.pump import Pump
 from agents.telemetry import Telemetry
 from tests.instance import Instance
 
@@ -39,11 +40,11 @@ class Ran:
     sequences: list[Sequence]
 
 
-class Watched(Scheduler):
-    """A scheduler that keeps what it is given: afterwards a sequence tells what really happened to it, and when."""
+class Watched(Pump):
+    """A pump that keeps what it is given: afterwards a sequence tells what really happened to it, and when."""
 
-    def __init__(self, costs: CostModel, seen: list[Sequence]) -> None:
-        super().__init__(costs, Clock())
+    def __init__(self, scheduler: Scheduler, seen: list[Sequence]) -> None:
+        super().__init__(scheduler, Clock())
         self._seen = seen
 
     def submit(self, sequence: Sequence) -> None:
@@ -61,7 +62,7 @@ async def run_sdk(sdk: str, instance: Instance, *, engine_tells: bool) -> Ran:
     telemetry = Telemetry(engine_service, endpoint=instance.otlp_http, simulated=True) if engine_tells else None
     with telemetry or nullcontext():
         engine = SimulatedEngine("sim-70b", playbook, costs=COSTS, telemetry=telemetry)
-        engine.scheduler = Watched(COSTS, sequences)
+        engine.pump = Watched(engine.scheduler, sequences)
         async with serve(engine) as url:
             code, printed, said = await _program(sdk, _environment(service, instance, url))
     assert code == 0, said

@@ -32,6 +32,7 @@ def engine() -> Iterator[str]:
 def test_an_example_runs(number: int, engine: str) -> None:
     with Collector() as collector:
         program = EXAMPLES[number].replace("http://127.0.0.1:8100/v1", engine)
+        program = program.replace('"server.py"', repr(str(Path(__file__).with_name("mcp_server.py"))))
         program = re.sub(r'Telemetry\("(\w+)"', rf'Telemetry("\1", endpoint="{collector.url}"', program)
         with contextlib.redirect_stdout(io.StringIO()):
             exec(compile(program, f"docs/agents.md, example {number}", "exec"), {"__name__": "example"})

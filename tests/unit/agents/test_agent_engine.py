@@ -6,35 +6,24 @@ import httpx
 import pytest
 
 from agents.engine import CostModel, Playbook, Reply
-from agents.engine.cache import PrefixCache, block_chain
 from tests.unit.agents.rig import MODEL, Rig
 
 
 def test_a_step_costs_what_the_model_states() -> None:
-    costs = CostModel(step_overhead_s=1, prefill_per_token_s=0.5, decode_base_s=10, decode_per_sequence_s=2)
+    costs = CostModel(
+        step_overhead_s=1,
+        prefill_per_token_s=0.5,
+        decode_base_s=10,
+        decode_per_sequence_s=2,
+        attention_per_pair_s=0.25,
+        decode_per_context_s=0.125,
+    )
 
     assert costs.step_s(4, 0) == 1 + 4 * 0.5
     assert costs.step_s(0, 3) == 1 + 10 + 3 * 2
     assert costs.step_s(2, 1) == 1 + 2 * 0.5 + 10 + 2
-
-
-def test_equal_hashes_mean_an_equal_start() -> None:
-    one, two = block_chain("aaaabbbbcccc", 4), block_chain("aaaaXbbbcccc", 4)
-
-    assert one[0] == two[0]
-    assert not set(one[1:]) & set(two[1:])  # the same later text after another start is another block
-    assert block_chain("aaaabbb", 4) == one[:1]  # only whole blocks count
-
-
-def test_the_cache_drops_what_was_used_least_recently_and_ends_before_starts() -> None:
-    cache = PrefixCache(3)
-    old, new = block_chain("aaaabbbb", 4), block_chain("ccccdddd", 4)
-
-    cache.insert(old)
-    cache.insert(new)
-
-    assert cache.match(new) == 2
-    assert cache.match(old) == 1
+    assert costs.step_s(2, 0, pairs=7) == 1 + 2 * 0.5 + 7 * 0.25
+    assert costs.step_s(0, 2, context=8, draft_tokens=4) == 1 + 10 + 2 * 2 + 8 * 0.125 + 4 * 0.5
 
 
 async def test_who_finds_no_place_waits(rig: Rig) -> None:
@@ -44,10 +33,13 @@ async def test_who_finds_no_place_waits(rig: Rig) -> None:
     await asyncio.gather(*(rig.agent().run("Go.") for _ in range(3)))
 
     spans = sorted(rig.told().of("llm_request"), key=lambda span: span.end_ns)
-    queued = [span.attributes["gen_ai.latency.time_in_queue"] for span in spans]
-    served = [span.attributes["gen_ai.latency.time_in_model_inference"] for span in spans]
-    assert queued[1] > served[0] * 0.9  # the second came a little after the first
-    assert queued[2] > queued[1]
+    assert len(spans) == 3
+    ended_s = 0.0  # of the one before
+    for span in spans:
+        latency = {key.removeprefix("gen_ai.latency."): value for key, value in span.attributes.items()}
+        end_s = span.start_ns / 1e9 + latency["e2e"]
+        assert end_s - latency["time_in_model_inference"] >= ended_s - 0.001  # two clocks, a millisecond
+        ended_s = end_s
 
 
 async def test_its_latencies_add_up(rig: Rig) -> None:
@@ -64,8 +56,8 @@ async def test_its_latencies_add_up(rig: Rig) -> None:
     )
     assert latency["time_in_model_inference"] == pytest.approx(prefill + decode)
     assert latency["time_to_first_token"] >= queue + prefill
-    assert latency["e2e"] >= latency["time_to_first_token"] + decode
-    assert (told.end_ns - told.start_ns) / 1e9 == pytest.approx(latency["e2e"])
+    assert latency["e2e"] == pytest.approx(latency["time_to_first_token"] + decode)
+    assert (told.end_ns - told.start_ns) / 1e9 >= latency["e2e"]  # as with the real one, the span ends a little later
     assert told.kind == 2  # server
     assert told.attributes["gen_ai.usage.completion_tokens"] == 6
 

@@ -111,6 +111,7 @@ def _as_attempts(below: list[CallDraft]) -> CallDraft:
     """Failed attempts and the good one, told apart by spans of their own under one call's."""
     last = below[-1]
     last.failed_attempts += len(below) - 1
+    last.failed += [group.timed_by for group in below[:-1]]
     for group in below[:-1]:
         group.dead = True
     return last

@@ -27,6 +27,7 @@ class CallDraft:
     engines: list[Node] = field(default_factory=list)
     https: list[Node] = field(default_factory=list)
     failed_attempts: int = 0
+    failed: list[Node] = field(default_factory=list)  # the failed attempts that have spans of their own
     dead: bool = False
     start: int = 0
     end: int = 0

@@ -39,16 +39,22 @@ def split_by_estimate(call: CallDraft, basis: Basis) -> None:
 
 
 def _split_at(call: CallDraft, first_token: int) -> None:
+    begin = min(_begin(call), first_token)
     call.parts = [
-        Part(start=call.start, end=first_token, owner=PREFILL),
+        Part(start=begin, end=first_token, owner=PREFILL),
         Part(start=first_token, end=call.end, owner=DECODE),
     ]
-    call.prefill_ns, call.decode_ns = first_token - call.start, call.end - first_token
+    call.prefill_ns, call.decode_ns = first_token - begin, call.end - first_token
+
+
+def _begin(call: CallDraft) -> int:
+    """Where the attempt that answered begins; the failed ones before it, if they have spans, claim their own time."""
+    return call.timed_by.start if call.failed else call.start
 
 
 def _leave_unsplit(call: CallDraft) -> None:
     call.source = UNKNOWN
-    call.parts = [Part(start=call.start, end=call.end, owner=MODEL_UNSPLIT)]
+    call.parts = [Part(start=_begin(call), end=call.end, owner=MODEL_UNSPLIT)]
 
 
 def _count_attempts(call: CallDraft) -> None:

@@ -36,6 +36,9 @@ def test_failed_spans_before_the_good_one_within_a_call_are_attempts() -> None:
     """)
     (call,) = run.calls
     assert (call.attempts, call.error) == (2, None)
+    spent = stages(run)
+    assert (spent["model_unsplit"], spent["prefill"], spent["decode"]) == (20, 10, 25)
+    assert spent["orchestration"] == 10 + 20 + 15, "before the first attempt, the pause, after the answer"
 
 
 def test_two_libraries_siblings_that_overlap_are_one_call() -> None:

@@ -68,9 +68,9 @@ class AskedTool:
     call_id: str | None
 
 
-@dataclass(init=False)
+@frozen
 class Facts:
-    """All that one span tells, never changed once it is made. None is "does not say"; token counts are never guessed.
+    """All that one span tells. None is "does not say"; token counts are never guessed.
 
     ``input_tokens`` as told; ``cached_apart`` says that it leaves the cached ones out. ``first_tokens`` come
     best first. ``asked`` are the tools that the output asks for, None where the output is not shown;
@@ -104,10 +104,6 @@ class Facts:
     error: str | None = None
     mcp_side: str | None = None
     http_status: int | None = None
-
-    def __init__(self, **told: Any) -> None:
-        # One is made for every span, and most fields are left out: those are read off the class.
-        self.__dict__ = told
 
 
 NOTHING = Facts()

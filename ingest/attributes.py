@@ -15,11 +15,13 @@ from opentelemetry.proto.common.v1.common_pb2 import KeyValue
 
 from ingest.shapes import Shape, shape_by
 from ingest.spans import AttributeValue
+from ingest.wire import read_varint
 
 # A KeyValue's bytes: 0x0A, the key's length, the key, 0x12, the value's length, the value; a value that is a text:
 # 0x0A, its length, the text; an integer: 0x18, a varint; a double: 0x21, eight bytes.
 _FIRST, _SECOND, _INTEGER, _DOUBLE = 0x0A, 0x12, 0x18, 0x21
 _unpack_double = struct.Struct("<d").unpack_from
+_LARGEST = 2**63 - 1
 _ONE_BYTE = 0x80  # lengths below need no second byte
 MAX_KNOWN, MAX_KNOWN_BYTES, MAX_MISSES = 16_384, 96, 256
 MAX_KEYS = 8_192
@@ -71,13 +73,14 @@ def _read(raw: bytes) -> tuple[str, AttributeValue]:
     value: AttributeValue
     length = raw[key_end + 1]
     if length >= _ONE_BYTE:
-        value = _long_text(raw, key_end + 2, size)
+        value = _long_text(raw, key_end + 1, size)
     elif key_end + 2 + length != size or length < 2:
         value = None
     elif raw[key_end + 2] == _FIRST and raw[key_end + 3] == length - 2:
         value = raw[key_end + 4 :].decode()
     elif raw[key_end + 2] == _INTEGER:
-        value = _varint(raw, key_end + 3, size)
+        number, end = read_varint(raw, key_end + 3)
+        value = number if end == size and number <= _LARGEST else None  # a negative one is written as one over it
     elif raw[key_end + 2] == _DOUBLE and length == 9:
         value = _unpack_double(raw, key_end + 3)[0]
     else:
@@ -92,33 +95,13 @@ def _read(raw: bytes) -> tuple[str, AttributeValue]:
     return key.text, value
 
 
-def _varint(raw: bytes, at: int, size: int) -> int | None:
-    """The integer that fills the rest; None for a negative one, which takes ten bytes."""
-    number = shift = 0
-    while at < size and shift < 63:
-        byte = raw[at]
-        at += 1
-        number |= (byte & 0x7F) << shift
-        if byte < _ONE_BYTE:
-            return number if at == size else None
-        shift += 7
-    return None
-
-
 def _long_text(raw: bytes, at: int, size: int) -> str | None:
-    """A text of more than 127 bytes, from the second byte of its AnyValue's length; None where it is no text."""
-    while raw[at - 1] >= _ONE_BYTE:
-        at += 1
-    if raw[at] != _FIRST:
+    """A text from the length of its AnyValue on, which takes several bytes; None where it is no such text."""
+    whole, at = read_varint(raw, at)
+    if at + whole != size or not whole or raw[at] != _FIRST:
         return None
-    length, shift = 0, 0
-    while True:
-        at += 1
-        length |= (raw[at] & 0x7F) << shift
-        if raw[at] < _ONE_BYTE:
-            break
-        shift += 7
-    return raw[at + 1 :].decode() if at + 1 + length == size else None
+    length, at = read_varint(raw, at + 1)
+    return raw[at:].decode() if at + length == size else None
 
 
 def _learn(key_bytes: bytes) -> _Key:

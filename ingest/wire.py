@@ -29,17 +29,17 @@ def fields(data: bytes) -> Iterator[tuple[int, int, bytes]]:
     """
     at, end = 0, len(data)
     while at < end:
-        tag, at = _read_varint(data, at)
+        tag, at = read_varint(data, at)
         number, wire = tag >> 3, tag & 7
         if number == 0:
             raise ValueError("field number 0")
         start = at
         if wire == 0:
-            _, at = _read_varint(data, at)
+            _, at = read_varint(data, at)
         elif wire == 1:
             at += 8
         elif wire == LENGTH_DELIMITED:
-            size, start = _read_varint(data, at)
+            size, start = read_varint(data, at)
             at = start + size
         elif wire == 5:
             at += 4
@@ -50,7 +50,8 @@ def fields(data: bytes) -> Iterator[tuple[int, int, bytes]]:
         yield number, wire, data[start:at]
 
 
-def _read_varint(data: bytes, at: int) -> tuple[int, int]:
+def read_varint(data: bytes, at: int) -> tuple[int, int]:
+    """A number and where it ends. Raises ValueError where there is none."""
     value = shift = 0
     while True:
         if at >= len(data) or shift > 63:

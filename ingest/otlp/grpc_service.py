@@ -99,7 +99,7 @@ def _export(receiver: Receiver, signal: Signal, room: _Room) -> Callable[[bytes,
         counted.size = len(body)
         try:
             with room.enter():
-                counted.project_id = await receiver.keys.project_of(headers)
+                counted.project_id = (await receiver.keys.rules_of(headers)).project_id
                 response = await receiver.export(signal, body, False, headers)
         except IngestError as error:
             receiver.note_refusal(error, counted.way)

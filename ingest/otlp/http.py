@@ -81,8 +81,9 @@ async def _export(
         raise WrongMethod(f"{scope['path']} takes POST only")
     if content_type not in (PROTOBUF, JSON):
         raise UnsupportedType(f"content-type {content_type!r} is not read here; send {PROTOBUF} or {JSON}")
-    export.project_id = await receiver.keys.project_of(headers)
-    await receiver.admit(headers)  # what is refused anyway is not worth reading
+    rules = await receiver.keys.rules_of(headers)
+    export.project_id = rules.project_id
+    receiver.admit(rules)  # what is refused anyway is not worth reading
     limit = settings.SIXSTAGE_BODY_LIMIT_BYTES
     # No name is given to body and data here: they would live until the commit.
     return await receiver.export(

@@ -61,9 +61,6 @@ class Keys:
         self.pool, self.open_instance = pool, open_instance
         self._known: dict[str | None, tuple[float, Rules | None]] = {}
 
-    async def project_of(self, headers: Mapping[str, str]) -> int:
-        return (await self.rules_of(headers)).project_id
-
     async def rules_of(self, headers: Mapping[str, str]) -> Rules:
         """Raises NoKey, or StoreUnavailable when the answer is not to be had now."""
         secret = secret_in(headers)

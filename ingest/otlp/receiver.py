@@ -45,7 +45,8 @@ class Receiver:
 
     async def export(self, signal: Signal, data: bytes, as_json: bool, headers: Mapping[str, str]) -> Any:
         """The export response for a decompressed body. Returns after the commit; raises IngestError."""
-        rules = await self.admit(headers)
+        rules = await self.keys.rules_of(headers)
+        self.admit(rules)
         refusals = Refusals()
         parts, rest = self._parts(signal, data, as_json, rules, refusals)
         del data  # it need not live until the commit
@@ -63,12 +64,10 @@ class Receiver:
             self._say(f"{signal.label.lower()}: {refusals.sentence()}")
         return replies.success(signal, refusals)
 
-    async def admit(self, headers: Mapping[str, str]) -> Rules:
-        """The rules of the project that the key names. Raises IngestError where nothing of it may be taken now."""
-        rules = await self.keys.rules_of(headers)
+    def admit(self, rules: Rules) -> None:
+        """Raises IngestError where nothing of a project with these rules may be taken now."""
         self.pressure.admit()
         self.quotas.admit(rules)
-        return rules
 
     def _parts(
         self, signal: Signal, data: bytes, as_json: bool, rules: Rules, refusals: Refusals

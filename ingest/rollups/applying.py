@@ -1,9 +1,7 @@
-"""Into the rollups with what a transaction writes, and out of them with what it replaces.
+"""Into the rollups with what a transaction writes, and out of them with what it replaces or drops.
 
-Rows that are replaced or dropped, as they are told back to be taken out of the rollups.
-
-Usually there are none: a trace is decomposed for the first time. So they come as JSON, one statement telling all three
-tables, which costs something only where there is one.
+Usually nothing is replaced: a trace is decomposed for the first time. So former rows come as JSON, one statement
+telling all three tables, which costs something only where there is one.
 """
 
 from __future__ import annotations

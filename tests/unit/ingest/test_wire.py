@@ -10,7 +10,7 @@ from ingest import wire
 
 @pytest.mark.parametrize("value", [0, 1, 127, 128, 300, 2**32, 2**63])
 def test_a_varint_is_read_back(value: int) -> None:
-    assert wire._read_varint(wire.varint(value), 0) == (value, len(wire.varint(value)))
+    assert wire.read_varint(wire.varint(value), 0) == (value, len(wire.varint(value)))
 
 
 def test_messages_laid_into_one_another_are_read_by_the_library() -> None:

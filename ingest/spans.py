@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from typing import Union
 
-from ingest.frozen import frozen
+from msgspec import field
+
+from ingest.frozen import Frozen
 
 AttributeValue = Union[  # noqa: UP007 (a string cannot stand on the left of | at run time)
     str, bool, int, float, bytes, None, Sequence["AttributeValue"], Mapping[str, "AttributeValue"]
@@ -17,23 +18,20 @@ KIND_INTERNAL, KIND_SERVER, KIND_CLIENT, KIND_PRODUCER, KIND_CONSUMER = 1, 2, 3,
 STATUS_UNSET, STATUS_OK, STATUS_ERROR = 0, 1, 2
 
 
-@frozen
-class Event:
+class Event(Frozen, frozen=True, kw_only=True):
     name: str
     unix_ns: int
     attributes: Attributes = field(default_factory=dict)
 
 
-@frozen
-class LogEvent:
+class LogEvent(Frozen, frozen=True, kw_only=True):
     """An event that came as a log record, and the span it names."""
 
     span_id: str
     event: Event
 
 
-@frozen
-class Span:
+class Span(Frozen, frozen=True, kw_only=True):
     """One OpenTelemetry span.
 
     Ids are lower-case hex (32 and 16 digits); a missing parent is ``None``. Times are Unix nanoseconds as

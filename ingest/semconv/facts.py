@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from ingest.frozen import frozen
+from ingest.frozen import Frozen
 
 # What one adapter found: a subset of the fields of Facts. An absent key is "does not say".
 Told = dict[str, Any]
@@ -34,8 +33,7 @@ class Kind(StrEnum):
 AGENT, WORKFLOW, CHAIN, CALL, TOOL, ENGINE, HTTP, MCP, STAGE, OTHER = Kind
 
 
-@frozen
-class FirstToken:
+class FirstToken(Frozen, frozen=True, kw_only=True):
     """A claim about when the first output token came.
 
     ``unix_ns`` is the instant it claims; ``where`` names the attribute or event; ``doubt`` the reason, known
@@ -49,8 +47,7 @@ class FirstToken:
     chunk: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EngineTimes:
+class EngineTimes(Frozen, frozen=True, kw_only=True):
     """Durations in nanoseconds by the engine's own clocks; None where its version does not tell one."""
 
     ttft_ns: int | None = None
@@ -60,16 +57,14 @@ class EngineTimes:
     decode_ns: int | None = None
 
 
-@frozen
-class AskedTool:
+class AskedTool(Frozen, frozen=True, kw_only=True):
     """A tool that a model's output asks for."""
 
     name: str | None
     call_id: str | None
 
 
-@frozen
-class Facts:
+class Facts(Frozen, frozen=True, kw_only=True):
     """All that one span tells. None is "does not say"; token counts are never guessed.
 
     ``input_tokens`` as told; ``cached_apart`` says that it leaves the cached ones out. ``first_tokens`` come

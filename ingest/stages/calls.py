@@ -6,7 +6,7 @@ looks like one; some write a model span for preparing a request.
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from msgspec.structs import replace
 
 from ingest.semconv import Facts
 from ingest.semconv.facts import AGENT, CALL, CHAIN, ENGINE, HTTP, OTHER, TOOL, WORKFLOW
@@ -21,7 +21,7 @@ PREPARES_WITHIN_NS = 20_000_000
 MAX_TELLERS = 8
 USAGE_SPAN_NS = 1_000_000
 USAGE_WITHIN_NS = 50_000_000
-_FACT_NAMES = tuple(field.name for field in fields(Facts) if field.name not in ("kind", "first_tokens"))
+_FACT_NAMES = tuple(name for name in Facts.__struct_fields__ if name not in ("kind", "first_tokens"))
 # Facts in which two spans of one call cannot differ. Input tokens are none: some leave the cached ones out.
 _TELL_APART = ("response_id", "output_tokens", "request_model", "response_model")
 _UNTOLD = (None, False, ())

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct
 
 from ingest.semconv import Facts
-from ingest.semconv.facts import AskedTool
+from ingest.semconv.facts import NOTHING, AskedTool
 from ingest.stages.model import ORCHESTRATION, UNKNOWN, Owner, Source
 from ingest.stages.tree import Node
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
-class Part:
+class Part(Struct, kw_only=True, eq=False):
     """An interval of a call: Unix ns, and who owns it."""
 
     start: int
@@ -19,29 +18,28 @@ class Part:
     owner: Owner
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
-class CallDraft:
+class CallDraft(Struct, kw_only=True, eq=False):
     """One model call. ``nodes`` are its spans from the outermost in; ``start`` and ``end`` its output's."""
 
     nodes: list[Node]
-    engines: list[Node] = field(default_factory=list)
-    https: list[Node] = field(default_factory=list)
+    engines: list[Node] = []
+    https: list[Node] = []
     failed_attempts: int = 0
-    failed: list[Node] = field(default_factory=list)  # the failed attempts that have spans of their own
+    failed: list[Node] = []  # the failed attempts that have spans of their own
     dead: bool = False
     start: int = 0
     end: int = 0
     first_token: int | None = None
     source: Source = UNKNOWN
-    parts: list[Part] = field(default_factory=list)
-    told: Facts = field(default_factory=Facts)
+    parts: list[Part] = []
+    told: Facts = NOTHING
     asked: tuple[AskedTool, ...] = ()
     wanted: frozenset[str | None] = frozenset()
     asks: bool = False
     carries: bool = False
     round: int = 0
     scope: Scope | None = None
-    tools: list[ToolDraft] = field(default_factory=list)
+    tools: list[ToolDraft] = []
     queue_ns: int | None = None
     prefill_ns: int | None = None
     decode_ns: int | None = None
@@ -60,8 +58,7 @@ class CallDraft:
         return (self.start, -self.end, self.nodes[-1].span.span_id)
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
-class ToolDraft:
+class ToolDraft(Struct, kw_only=True, eq=False):
     """One tool call. ``nodes`` are its spans, outermost first; ``until`` is how long the agent waited."""
 
     nodes: list[Node]
@@ -90,8 +87,7 @@ class ToolDraft:
         return (self.start, -self.end, self.nodes[0].span.span_id)
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
-class Scope:
+class Scope(Struct, kw_only=True, eq=False):
     """Where "started last" holds: a run, a tool that holds model calls, or one of several branches.
 
     ``level`` is 0 for the run and rises with each sub-agent; ``background`` owns what nobody claims.
@@ -104,10 +100,10 @@ class Scope:
     end: int
     background: Owner = ORCHESTRATION
     background_span_id: str | None = None
-    calls: list[CallDraft] = field(default_factory=list)
-    tools: list[ToolDraft] = field(default_factory=list)
-    branches: list[Scope] = field(default_factory=list)
-    stages: list[Node] = field(default_factory=list)
+    calls: list[CallDraft] = []
+    tools: list[ToolDraft] = []
+    branches: list[Scope] = []
+    stages: list[Node] = []
 
     def release(self) -> None:
         """Cut the links between scope, calls and tools, as ``Tree.release`` does between nodes."""

@@ -10,8 +10,7 @@ engine            |<- TTFT -------->|
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ingest.frozen import Frozen
 from ingest.semconv.facts import EngineTimes
 from ingest.stages.drafts import CallDraft, Part
 from ingest.stages.model import BY_ENGINE, DECODE, MODEL_UNSPLIT, PREFILL, QUEUE, TRANSPORT
@@ -20,8 +19,7 @@ from ingest.stages.model import BY_ENGINE, DECODE, MODEL_UNSPLIT, PREFILL, QUEUE
 HELD_BACK_NS = 50_000_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Durations:
+class Durations(Frozen, frozen=True, kw_only=True):
     queue_ns: int
     prefill_ns: int
     decode_ns: int

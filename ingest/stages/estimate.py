@@ -9,9 +9,9 @@ call  |========= prefill =========|====== decode ======|
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
+from ingest.frozen import Frozen
 from ingest.stages.model import UNKNOWN, Call
 
 MIN_CALLS = 5
@@ -27,8 +27,7 @@ class BasisKey(NamedTuple):
     engine: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Basis:
+class Basis(Frozen, frozen=True, kw_only=True):
     """Measured time per output token of ``calls`` calls: the median, and the quartiles about it."""
 
     tpot_ns: int

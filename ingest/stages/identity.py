@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ingest.frozen import frozen
+from ingest.frozen import Frozen
 from ingest.semconv.facts import AGENT, TOOL, WORKFLOW
 from ingest.semconv.values import text
 from ingest.spans import STATUS_ERROR
@@ -16,8 +16,7 @@ MAX_ABOVE = 32
 _RESPONSE_IDS = ("resp_", "chatcmpl-", "msg_")
 
 
-@frozen
-class Identity:
+class Identity(Frozen, frozen=True, kw_only=True):
     name: str
     agent: str | None
     service: str | None

@@ -7,10 +7,9 @@ add up to the run's wall time in integer nanoseconds.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 
-from ingest.frozen import frozen
+from ingest.frozen import Frozen
 
 
 class Stage(StrEnum):
@@ -57,8 +56,7 @@ QUEUE, TRANSPORT, MODEL_UNSPLIT, ORCHESTRATION = Outside
 BY_ENGINE, BY_CLIENT, DERIVED, ESTIMATED, UNKNOWN = Source
 
 
-@frozen
-class Oddity:
+class Oddity(Frozen, frozen=True, kw_only=True):
     """Something odd about a run that its reader should know.
 
     ``code`` is stable and documented; ``text`` is a sentence with its figures; ``span_id`` the span it is
@@ -70,8 +68,7 @@ class Oddity:
     span_id: str | None = None
 
 
-@frozen
-class Phase:
+class Phase(Frozen, frozen=True, kw_only=True):
     """An elementary interval of the run and who owns it. Phases of a run tile its wall time without a gap."""
 
     start_unix_ns: int
@@ -81,8 +78,7 @@ class Phase:
     source: Source
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Breakdown:
+class Breakdown(Frozen, frozen=True, kw_only=True):
     """Who owned each nanosecond of a run.
 
     ``busy_ns`` is the plain sum of durations by stage, overlap counted as often as it happened.
@@ -107,8 +103,7 @@ class Breakdown:
             raise ValueError("stages and outside times must add up to the wall time exactly")
 
 
-@frozen
-class Call:
+class Call(Frozen, frozen=True, kw_only=True):
     """One model call, however many spans told of it. Unknown is None, never 0.
 
     ``round`` counts from 1 within the call's scope; ``scope`` is 0 for the run's own calls and rises with
@@ -144,8 +139,7 @@ class Call:
     parent_span_id: str | None
 
 
-@frozen
-class Tool:
+class Tool(Frozen, frozen=True, kw_only=True):
     """One tool call. ``ok`` is None where nobody knows (an abandoned tool); ``pseudo`` marks hand-offs and
     final-answer tools that do no work and stay out of success rates."""
 
@@ -165,8 +159,7 @@ class Tool:
     agent: bool
 
 
-@frozen
-class Run:
+class Run(Frozen, frozen=True, kw_only=True):
     """What an agent did, as far as its spans tell.
 
     ``root_ended`` is False while only children have been seen, so the run may still go on. ``ttft_ns`` is
@@ -211,11 +204,10 @@ class Run:
         return self.start_unix_ns + self.breakdown.wall_ns
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decomposition:
+class Decomposition(Frozen, frozen=True, kw_only=True):
     """What one trace holds. ``duplicate_spans`` counts spans that came more than once (the last one won)."""
 
     runs: tuple[Run, ...] = ()
     spans: int = 0
     duplicate_spans: int = 0
-    warnings: tuple[Oddity, ...] = field(default_factory=tuple)
+    warnings: tuple[Oddity, ...] = ()

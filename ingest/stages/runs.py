@@ -7,7 +7,8 @@ calls. While a root is still to come, the orphans of a trace are one run under t
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ingest.semconv import Facts
 from ingest.semconv.facts import AGENT, CALL, CHAIN, ENGINE, TOOL, WORKFLOW
@@ -21,8 +22,7 @@ REMOTE_KNOWN, REMOTE = 0x100, 0x200
 _STEPS = (CHAIN, WORKFLOW)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunRoot:
+class RunRoot(Struct, frozen=True, kw_only=True):
     """``ended`` is False while the real root may still come; a ``virtual`` node only stands for it."""
 
     node: Node

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from hypothesis import given
+from msgspec.structs import replace
 
 from ingest.packed import pack_detail, pack_summary, unpack_detail, unpack_summary
 from ingest.spans import Span

@@ -5,11 +5,11 @@ from __future__ import annotations
 import datetime as dt
 import random
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from ingest.rollups.bins import ACCURACY, bin_of, count_bins, quantile
 from ingest.rollups.counting import METRICS, RUN_TOLD, Cell, Gathered, Kind, Place, Tally

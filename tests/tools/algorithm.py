@@ -14,11 +14,11 @@ import hashlib
 import json
 import os
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import django
+from msgspec import to_builtins
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
 django.setup()
@@ -68,7 +68,7 @@ def digests() -> dict[str, str]:
 
 def digest_of(decompositions: dict[str, Decomposition]) -> str:
     """Of all figures, names and warnings' codes. A warning's wording is none of them."""
-    told = {trace_id: _without_wording(asdict(one)) for trace_id, one in decompositions.items()}
+    told = {trace_id: _without_wording(to_builtins(one)) for trace_id, one in decompositions.items()}
     return hashlib.blake2b(json.dumps(told, sort_keys=True).encode(), digest_size=8).hexdigest()
 
 

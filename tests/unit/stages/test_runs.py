@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from ingest.stages import decompose
 from tests.unit.stages.drawing import MS, codes, decomposed, draw, only_run, stages

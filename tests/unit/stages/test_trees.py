@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from ingest.stages import decompose
 from tests.unit.stages.drawing import MS, NOON, TRACE, at, codes, decomposed, draw, only_run, stages

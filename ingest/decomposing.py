@@ -36,6 +36,7 @@ log = logging.getLogger(__name__)
 CLAIM_TRACES = 200
 PASS_S = 8.0  # then what is still undone of a claim is given back, well before its lease ends
 SETTLE_NS = 3 * 10**9
+Body = tuple[int, bytes]  # a chunk: its signal, and its content compressed
 
 # Locks the marks until commit. One that has risen, or was claimed anew after our lease ended, is not ours to clear.
 HOLD = """
@@ -79,16 +80,24 @@ REPLACE = f"""
 class Found:
     """A claimed trace and what it holds. ``offers`` are its engine spans that stand alone, by span id; those in
     ``served`` belong to calls elsewhere; ``taken`` are offers of other traces that its own calls have claimed, and
-    ``engine_spans`` what these tell. ``answers`` are what its calls of unknown split may be estimated by."""
+    ``engine_spans`` what these tell. ``answers`` are what its calls of unknown split may be estimated by.
+
+    ``kept`` are its spans where it is foreseen that they are needed again. Keeping those of a whole pass makes reading
+    and decomposing a quarter dearer: nothing would be left in the caches."""
 
     claim: Claim
-    spans: list[Span]
+    bodies: list[Body]
     decomposition: Decomposition
+    kept: list[Span] | None = None
     offers: dict[str, Offer]
     served: set[str] = field(default_factory=set)
     taken: list[Offer] = field(default_factory=list)
     engine_spans: list[Span] = field(default_factory=list)
     answers: basis.Answers = field(default_factory=dict)
+
+    @property
+    def spans(self) -> list[Span]:
+        return spans_with_events(self.bodies) if self.kept is None else self.kept
 
     @property
     def runs(self) -> list[Run]:
@@ -147,8 +156,7 @@ def _decompose_each(claims: Sequence[Claim], now_ns: int) -> list[Found]:
             leases.give_back(claims[done:])
             break
         try:
-            spans = spans_with_events(bodies[claim.key])
-            found.append(_found(claim, spans, decompose(spans)))
+            found.append(_found(claim, bodies[claim.key]))
         except Exception as error:
             if is_the_databases(error):
                 raise
@@ -178,7 +186,9 @@ def _together_or_each(
     return done
 
 
-def _found(claim: Claim, spans: list[Span], decomposition: Decomposition) -> Found:
+def _found(claim: Claim, bodies: list[Body]) -> Found:
+    spans = spans_with_events(bodies)
+    decomposition = decompose(spans)
     lone = joining.lone_engine_runs(decomposition, spans)
     offers = {
         run.root_span_id: Offer(
@@ -187,7 +197,8 @@ def _found(claim: Claim, spans: list[Span], decomposition: Decomposition) -> Fou
         )
         for run in lone
     }  # fmt: skip
-    return Found(claim=claim, spans=spans, decomposition=decomposition, offers=offers)
+    kept = spans if offers or basis.questions(decomposition, claim.project_id, claim.day) else None
+    return Found(claim=claim, bodies=bodies, decomposition=decomposition, offers=offers, kept=kept)
 
 
 def _join_engines(found: Sequence[Found]) -> list[Found]:
@@ -240,9 +251,9 @@ def _estimate(found: Sequence[Found]) -> list[Found]:
     return list(found)
 
 
-def _read_bodies(claims: Sequence[Claim]) -> dict[tuple[bytes, int], list[tuple[int, bytes]]]:
+def _read_bodies(claims: Sequence[Claim]) -> dict[tuple[bytes, int], list[Body]]:
     """Each trace's chunks and what they hold, in the order of their receipt."""
-    bodies: dict[tuple[bytes, int], list[tuple[int, bytes]]] = {claim.key: [] for claim in claims}
+    bodies: dict[tuple[bytes, int], list[Body]] = {claim.key: [] for claim in claims}
     places = [(claim.trace_id, claim.project_id, claim.day) for claim in claims]
     for trace_id, project_id, signal, body in read_bodies(places, Signal.TRACES, Signal.LOGS):
         bodies[trace_id, project_id].append((signal, body))

@@ -8,7 +8,7 @@ at the same CPU. A body names its dictionary in its zstd frame; bodies from befo
 from __future__ import annotations
 
 import asyncio
-import random
+import threading
 import time
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -26,14 +26,19 @@ DICTIONARY_BYTES = 256 << 10
 SAMPLES, SAMPLES_LEAST = 600, 300
 SAMPLE_BYTES_MOST = 64 << 10  # of one chunk; a huge prompt must not fill the dictionary by itself
 KEEP_NS = 86_400 * 10**9  # traffic changes: a dictionary is trained anew after a day
+KEEP_FIRST_NS = 3_600 * 10**9  # the first has seen a minute of traffic
 GAIN_LEAST = 0.05
-LOOK_S = 15.0
+TRY_AGAIN_S = 600.0  # where samples teach nothing
+LOOK_S, LOOK_FIRST_S = 15.0, 2.0
+MAX_DECOMPRESSORS = 8  # of a thread: each holds 160 KB
 
 NEWEST = "SELECT id, body FROM ingest_dictionary WHERE project_id = %s ORDER BY id DESC LIMIT 1"
 
 
 class Compressors:
     """The compressor of each project's newest dictionary, looked up again every LOOK_S seconds.
+
+    Sooner while there is none: without one a span takes twice the bytes.
 
     Looking never holds a request up: it goes on with what is known, at first without a dictionary.
     """
@@ -44,8 +49,8 @@ class Compressors:
         self._known: dict[int, tuple[float, int | None, zstandard.ZstdCompressor]] = {}
 
     def of(self, project_id: int) -> zstandard.ZstdCompressor:
-        looked, _, compressor = self._known.get(project_id, (-LOOK_S, None, plain_compressor()))
-        if time.monotonic() - looked >= LOOK_S and project_id not in self.looking:
+        looked, known_id, compressor = self._known.get(project_id, (-LOOK_S, None, plain_compressor()))
+        if time.monotonic() - looked >= (LOOK_FIRST_S if known_id is None else LOOK_S) and project_id not in self.looking:
             task = asyncio.create_task(self._look(project_id))
             self.looking[project_id] = task
             task.add_done_callback(lambda _: self.looking.pop(project_id, None))
@@ -82,11 +87,29 @@ def decompress(body: bytes) -> bytes:
 
 def unfold(body: bytes, dictionary: Callable[[int], zstandard.ZstdCompressionDict]) -> bytes:
     """A stored body's content, with its dictionary by ``dictionary(id)``."""
-    dictionary_id = zstandard.get_frame_parameters(body).dict_id
-    # A decompressor of one's own for each call: threads must not share one, and it costs next to nothing.
-    if not dictionary_id:
-        return zstandard.ZstdDecompressor().decompress(body)
-    return zstandard.ZstdDecompressor(dict_data=dictionary(dictionary_id)).decompress(body)
+    return _decompressor(zstandard.get_frame_parameters(body).dict_id, dictionary).decompress(body)
+
+
+class _OfThread(threading.local):
+    """Threads must not share a decompressor; one for each chunk costs twice the reading of it."""
+
+    def __init__(self) -> None:
+        self.by_dictionary: dict[int, zstandard.ZstdDecompressor] = {}
+
+
+_mine = _OfThread()
+
+
+def _decompressor(
+    dictionary_id: int, dictionary: Callable[[int], zstandard.ZstdCompressionDict]
+) -> zstandard.ZstdDecompressor:
+    kept = _mine.by_dictionary
+    if dictionary_id not in kept:
+        made = zstandard.ZstdDecompressor(dict_data=dictionary(dictionary_id) if dictionary_id else None)
+        if len(kept) >= MAX_DECOMPRESSORS:
+            kept.clear()
+        kept[dictionary_id] = made
+    return kept[dictionary_id]
 
 
 @lru_cache(maxsize=64)
@@ -99,16 +122,39 @@ def _dictionary(dictionary_id: int) -> zstandard.ZstdCompressionDict:
     return zstandard.ZstdCompressionDict(bytes(row[0]))
 
 
+# Projects whose dictionary is missing or old, and that have chunks to learn from. Asked every few seconds.
+DUE = """
+    SELECT project.id FROM ingest_project AS project
+    LEFT JOIN LATERAL (
+        SELECT count(*) AS made, max(created_unix_ns) AS newest FROM ingest_dictionary WHERE project_id = project.id
+    ) AS had ON true
+    WHERE (had.made = 0 OR had.newest < %(now_ns)s - CASE had.made WHEN 1 THEN %(first_ns)s ELSE %(keep_ns)s END)
+      AND project.id <> ALL(%(vain)s)
+      AND (SELECT count(*) FROM (
+              SELECT FROM ingest_chunk WHERE project_id = project.id AND signal = %(signal)s LIMIT %(least)s
+          ) AS few) >= %(least)s
+"""
+
+
 def train_due(now_ns: int) -> list[int]:
-    """Train a dictionary for each project whose newest is a day old or missing; returns the projects that got one."""
+    """Train a dictionary for each project that is due one; returns the projects that got one."""
+    began_s = time.monotonic()
+    vain = [project_id for project_id, until_s in _vain_until.items() if began_s < until_s]
     with connection.cursor() as cursor:
         cursor.execute(
-            """SELECT project.id FROM ingest_project AS project WHERE NOT EXISTS (
-                   SELECT 1 FROM ingest_dictionary AS d WHERE d.project_id = project.id AND d.created_unix_ns > %s)""",
-            [now_ns - KEEP_NS],
-        )
+            DUE,
+            {
+                "now_ns": now_ns, "first_ns": KEEP_FIRST_NS, "keep_ns": KEEP_NS, "vain": vain,
+                "signal": int(Signal.TRACES), "least": SAMPLES_LEAST,
+            },
+        )  # fmt: skip
         due = [project_id for (project_id,) in cursor.fetchall()]
-    return [project_id for project_id in due if _train(project_id, now_ns)]
+    trained = [project_id for project_id in due if _train(project_id, now_ns)]
+    _vain_until.update(dict.fromkeys({*due} - {*trained}, began_s + TRY_AGAIN_S))
+    return trained
+
+
+_vain_until: dict[int, float] = {}
 
 
 def _train(project_id: int, now_ns: int) -> bool:
@@ -133,16 +179,16 @@ def _train(project_id: int, now_ns: int) -> bool:
 
 
 def _samples(project_id: int) -> list[bytes]:
-    """Chunks from all over the newest two thousand, decompressed, in a random order."""
+    """Chunks from all over the newest two thousand, decompressed, in the order of their digests, which is no order."""
     with connection.cursor() as cursor:
         cursor.execute(
-            """SELECT body FROM ingest_chunk WHERE project_id = %s AND signal = %s AND length(body) < %s
-               ORDER BY day DESC LIMIT 2000""",
-            [project_id, int(Signal.TRACES), SAMPLE_BYTES_MOST],
+            """WITH newest AS MATERIALIZED (
+                   SELECT digest, body FROM ingest_chunk WHERE project_id = %s AND signal = %s AND length(body) < %s
+                   ORDER BY day DESC LIMIT 2000
+               ) SELECT body FROM newest ORDER BY digest LIMIT %s""",
+            [project_id, int(Signal.TRACES), SAMPLE_BYTES_MOST, SAMPLES],
         )
-        bodies = [bytes(body) for (body,) in cursor.fetchall()]
-    chosen = random.Random(len(bodies)).sample(bodies, min(SAMPLES, len(bodies)))
-    return [decompress(body)[:SAMPLE_BYTES_MOST] for body in chosen]
+        return [decompress(bytes(body))[:SAMPLE_BYTES_MOST] for (body,) in cursor.fetchall()]
 
 
 def _gains(trained: zstandard.ZstdCompressionDict, held_out: Sequence[bytes]) -> bool:

@@ -135,7 +135,11 @@ def decompose_dirty(now_ns: int, idle_ns: int, limit: int = CLAIM_TRACES) -> Dec
     runs: dict[int, list[Run]] = defaultdict(list)
     for one in found:
         runs[one.claim.project_id].extend(one.runs)
-        passes.written(one.claim.received_unix_ns, one.decomposition.spans, one.runs)
+    passes.written(
+        [one.claim.received_unix_ns for one in found],
+        sum(one.decomposition.spans for one in found),
+        [run for changed in runs.values() for run in changed],
+    )
     passes.passed(began_s)
     return Decomposed(len(claims), dict(runs), more=len(claims) == limit or claims[0].is_alone)
 

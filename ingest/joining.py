@@ -23,7 +23,7 @@ from ingest.semconv import read_facts
 from ingest.semconv.facts import Kind
 from ingest.spans import Span
 from ingest.stages.model import Decomposition, Run, Source
-from ingest.stored import read_bodies
+from ingest.stored import direct_cursor, read_bodies
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ LONGEST_ID = 200  # characters; what is longer is no response id, and no index k
 
 FIND_OFFERS = """
     SELECT offer.project_id, offer.response_id, offer.trace_id, offer.span_id, offer.day
-    FROM unnest(%(project_ids)s::int[], %(response_ids)s::text[]) AS wanted (project_id, response_id)
+    FROM unnest(%(project_ids)b::int[], %(response_ids)b::text[]) AS wanted (project_id, response_id)
     CROSS JOIN LATERAL (
         SELECT * FROM ingest_engine_span AS one
         WHERE one.response_id = wanted.response_id AND one.project_id = wanted.project_id
@@ -136,8 +136,8 @@ def find_offers(wanted: Mapping[int, set[str]]) -> list[Offer]:
     if not pairs:
         return []
     arrays = {"project_ids": [p for p, _ in pairs], "response_ids": [r for _, r in pairs]}
-    with connection.cursor() as cursor:
-        cursor.execute(FIND_OFFERS, arrays | {"most": MOST_CHOICES})
+    with direct_cursor() as cursor:
+        cursor.execute(FIND_OFFERS, arrays | {"most": MOST_CHOICES}, prepare=True)
         return [
             Offer(project_id=p, response_id=r, trace_id=bytes(t), span_id=bytes(s), day=d)
             for p, r, t, s, d in cursor.fetchall()

@@ -15,7 +15,7 @@ from ingest.stages.model import Run
 
 log = logging.getLogger(__name__)
 
-IDS_A_MESSAGE = 200
+IDS_A_MESSAGE = 1_000
 BEAT_KEY, BEAT_KEEP_S = "sixstage:worker-beat", 120
 
 

@@ -23,8 +23,8 @@ READY_WITHIN_S, STOPPED_WITHIN_S = 120, 30
 COMMANDS = {
     "web": "dashboard.asgi:application",
     "receiver": "ingest.otlp.serve",
-    "worker": "dashboard.celery worker",
-    "beat": "dashboard.scheduler beat",
+    "worker": "dashboard.work worker",
+    "beat": "dashboard.work beat",
     "postgres": "postgres -D",
     "valkey": "valkey",
 }

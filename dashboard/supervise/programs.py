@@ -73,20 +73,18 @@ def set_up_program(env: Mapping[str, str]) -> Program:
 
 def app_programs(options: Options, env: Mapping[str, str]) -> list[Program]:
     """Our own processes, in the order in which they start."""
-    celery = ("-m", "celery", "--quiet", "-A")
+    work = ("-m", "dashboard.work")
     web = ("--host", options.host, "--port", str(options.ports["SIXSTAGE_PORT"]), "--lifespan", "on")
     stack = ("--loop", "uvloop", "--http", "ingest.otlp.connections:PatientProtocol")
     stack += ("--no-access-log", "--log-level", "warning")
     quick = ("--timeout-graceful-shutdown", "3", "--timeout-keep-alive", "75")
-    alone = ("--without-gossip", "--without-mingle")
-    quiet = ("--loglevel", "WARNING")
     pool = ("--concurrency", str(options.workers))
     schedule = ("--schedule", str(options.places.beat / "schedule"))
     return [
         _python("receiver", "-m", "ingest.otlp.serve", env=env),
         _python("web", "-m", "uvicorn", "dashboard.asgi:application", *web, *stack, *quick, env=env),
-        _python("worker", *celery, "dashboard.celery", "worker", *alone, *quiet, *pool, env={**env, **UNWARNED}),
-        _python("beat", *celery, "dashboard.scheduler", "beat", *quiet, *schedule, env=env),
+        _python("worker", *work, "worker", *pool, env={**env, **UNWARNED}),
+        _python("beat", *work, "beat", *schedule, env=env),
     ]
 
 

@@ -12,15 +12,17 @@ from ingest.stages.model import Run
 log = logging.getLogger(__name__)
 
 
-def written(received_unix_ns: int, spans: int, runs: Sequence[Run]) -> None:
-    """The runs of a trace are committed, so they can be seen. ``received_unix_ns`` is of its newest spans."""
-    measures.VISIBLE_LAG_SECONDS.observe(max(0, time.time_ns() - received_unix_ns) / 1e9)
-    measures.DECOMPOSED_TRACES.inc()
+def written(received_unix_ns: Sequence[int], spans: int, runs: Sequence[Run]) -> None:
+    """The runs of traces are committed, so they can be seen. ``received_unix_ns`` is of each trace's newest spans."""
+    now_ns = time.time_ns()
+    for received_ns in received_unix_ns:
+        measures.VISIBLE_LAG_SECONDS.observe(max(0, now_ns - received_ns) / 1e9)
+    measures.DECOMPOSED_TRACES.inc(len(received_unix_ns))
     measures.DECOMPOSED_SPANS.inc(spans)
     rows = measures.WRITTEN_ROWS
     rows.labels("run").inc(len(runs))
-    rows.labels("call").inc(sum(len(run.calls) for run in runs))
-    rows.labels("tool").inc(sum(len(run.tools) for run in runs))
+    rows.labels("call").inc(sum([len(run.calls) for run in runs]))
+    rows.labels("tool").inc(sum([len(run.tools) for run in runs]))
 
 
 def passed(began_s: float) -> None:

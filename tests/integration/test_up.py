@@ -153,7 +153,7 @@ def test_from_first_start_to_second(tmp_path: Path) -> None:
         assert len(re.findall(r"port \d+ on 127\.0\.0\.1 \(SIXSTAGE_\w+\) is in use", refused.stderr)) == 3
 
         for words, name in (
-            ("dashboard.celery worker", "worker"),
+            ("dashboard.work worker", "worker"),
             ("uvicorn", "web"),
             ("bin/postgres", "postgres"),
         ):

@@ -21,7 +21,7 @@ from tests.integration.store.parts import parts
 pytestmark = pytest.mark.django_db(transaction=True)
 
 PROMPT = "You are a helpful agent of the shop. Answer in short sentences, and look orders up before you promise. " * 3
-DAY_NS = 86_400 * 10**9
+HOUR_NS, DAY_NS = 3_600 * 10**9, 86_400 * 10**9
 
 
 def chatter(number: int) -> Any:
@@ -39,6 +39,7 @@ async def send(store: Store, project: Project, count: int) -> list[Any]:
 @pytest.fixture
 def looking_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compression, "LOOK_S", 0.0)
+    monkeypatch.setattr(compression, "LOOK_FIRST_S", 0.0)
 
 
 async def trained(later_ns: int = 0) -> list[int]:
@@ -73,11 +74,26 @@ async def test_with_few_chunks_there_is_nothing_to_learn(store: Store, project: 
     assert await trained() == []
 
 
-async def test_a_dictionary_serves_a_day_and_is_then_learnt_anew(store: Store, project: Project) -> None:
+async def test_the_first_dictionary_serves_an_hour_and_those_after_it_a_day(store: Store, project: Project) -> None:
     await send(store, project, SAMPLES_LEAST + 20)
     assert await trained() == [project.pk]
     assert await trained() == []
-    assert await trained(DAY_NS + 1) == [project.pk]
+    assert await trained(HOUR_NS + 1) == [project.pk]
+    assert await trained(3 * HOUR_NS) == []
+    assert await trained(DAY_NS + 2 * HOUR_NS) == [project.pk]
+
+
+async def test_traffic_that_teaches_nothing_is_left_alone_for_a_while(
+    store: Store, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compression, "GAIN_LEAST", 0.99)
+    await send(store, project, SAMPLES_LEAST + 20)
+    assert await trained() == []
+
+    monkeypatch.setattr(compression, "GAIN_LEAST", 0.05)
+    assert await trained() == []  # it would gain now, but nobody looks yet
+    monkeypatch.setattr(compression, "_vain_until", {})
+    assert await trained() == [project.pk]
 
 
 @pytest.mark.usefixtures("looking_at_once")

@@ -50,7 +50,8 @@ class Compressors:
 
     def of(self, project_id: int) -> zstandard.ZstdCompressor:
         looked, known_id, compressor = self._known.get(project_id, (-LOOK_S, None, plain_compressor()))
-        if time.monotonic() - looked >= (LOOK_FIRST_S if known_id is None else LOOK_S) and project_id not in self.looking:
+        again_s = LOOK_FIRST_S if known_id is None else LOOK_S
+        if time.monotonic() - looked >= again_s and project_id not in self.looking:
             task = asyncio.create_task(self._look(project_id))
             self.looking[project_id] = task
             task.add_done_callback(lambda _: self.looking.pop(project_id, None))

@@ -39,19 +39,23 @@ SETTLE_NS = 3 * 10**9
 Body = tuple[int, bytes]  # a chunk: its signal, and its content compressed
 
 # Locks the marks until commit. One that has risen, or was claimed anew after our lease ended, is not ours to clear.
+# Tells too which traces have had runs: most are new, and looking thrice for nothing to delete has its price.
 HOLD = """
-    SELECT dirty.trace_id, dirty.project_id
+    SELECT dirty.trace_id, dirty.project_id, EXISTS (
+        SELECT FROM ingest_run AS old
+        WHERE (old.trace_id, old.project_id, old.day) = (dirty.trace_id, dirty.project_id, dirty.day)
+    ) AS has_runs
     FROM unnest(%(trace_ids)b::bytea[], %(project_ids)b::int[], %(leases)b::bigint[])
         AS mine (trace_id, project_id, lease)
     JOIN ingest_dirty_trace AS dirty USING (trace_id, project_id)
     WHERE dirty.claimed_until_unix_ns = mine.lease
     ORDER BY trace_id, project_id FOR UPDATE OF dirty
 """
-# What these traces had goes, and is told; and their marks go: where one has risen meanwhile only the lease ends.
-REPLACE = f"""
+# What these traces had goes, and is told.
+DROP = f"""
     WITH mine AS MATERIALIZED (
-        SELECT * FROM unnest(%(trace_ids)b::bytea[], %(project_ids)b::int[], %(days)b::date[], %(generations)b::int[],
-                             %(leases)b::bigint[]) AS mine (trace_id, project_id, day, generation, lease)
+        SELECT * FROM unnest(%(trace_ids)b::bytea[], %(project_ids)b::int[], %(days)b::date[])
+            AS mine (trace_id, project_id, day)
     ), no_runs AS (
         DELETE FROM ingest_run AS old USING mine
         WHERE (old.trace_id, old.project_id, old.day) = (mine.trace_id, mine.project_id, mine.day)
@@ -64,15 +68,21 @@ REPLACE = f"""
         DELETE FROM ingest_tool AS old USING mine
         WHERE (old.trace_id, old.project_id, old.day) = (mine.trace_id, mine.project_id, mine.day)
         RETURNING {told_tool("old")}
+    )
+    SELECT kind, told FROM no_runs UNION ALL SELECT kind, told FROM no_calls UNION ALL SELECT kind, told FROM no_tools
+"""
+# Their marks go; where one has risen meanwhile only the lease ends.
+CLEAR = """
+    WITH mine AS MATERIALIZED (
+        SELECT * FROM unnest(%(trace_ids)b::bytea[], %(project_ids)b::int[], %(generations)b::int[],
+                             %(leases)b::bigint[]) AS mine (trace_id, project_id, generation, lease)
     ), cleared AS (
         DELETE FROM ingest_dirty_trace AS dirty USING mine
         WHERE (dirty.trace_id, dirty.project_id, dirty.generation) = (mine.trace_id, mine.project_id, mine.generation)
-    ), ended AS (
-        UPDATE ingest_dirty_trace AS dirty SET claimed_until_unix_ns = 0, tries = 0, error = '' FROM mine
-        WHERE dirty.trace_id = mine.trace_id AND dirty.project_id = mine.project_id
-          AND dirty.generation <> mine.generation AND dirty.claimed_until_unix_ns = mine.lease
     )
-    SELECT kind, told FROM no_runs UNION ALL SELECT kind, told FROM no_calls UNION ALL SELECT kind, told FROM no_tools
+    UPDATE ingest_dirty_trace AS dirty SET claimed_until_unix_ns = 0, tries = 0, error = '' FROM mine
+    WHERE dirty.trace_id = mine.trace_id AND dirty.project_id = mine.project_id
+      AND dirty.generation <> mine.generation AND dirty.claimed_until_unix_ns = mine.lease
 """
 
 
@@ -270,8 +280,8 @@ def _write(found: Sequence[Found], now_ns: int, idle_ns: int) -> list[Found]:
         return []
     with transaction.atomic(), direct_cursor() as cursor:
         cursor.execute(HOLD, leases.arrays([one.claim for one in found]), prepare=True)
-        held = set(cursor.fetchall())
-        mine = [one for one in found if one.claim.key in held]
+        had_runs = {(trace_id, project_id): has_runs for trace_id, project_id, has_runs in cursor.fetchall()}
+        mine = [one for one in found if one.claim.key in had_runs]
         taken = joining.make_offers(cursor, [offer for one in mine for offer in one.offers.values()], now_ns)
         rows = Rows()
         for one in mine:
@@ -284,8 +294,10 @@ def _write(found: Sequence[Found], now_ns: int, idle_ns: int) -> list[Found]:
                 answers = basis.as_detail(one.answers, run.service)
                 rows.add(run, claim.project_id, claim.day, settles_ns, one.decomposition.spans, answers)
         gathered = Gathered()
-        cursor.execute(REPLACE, leases.arrays([one.claim for one in mine]), prepare=True)
-        take_back(gathered, cursor.fetchall())
+        cursor.execute(CLEAR, leases.arrays([one.claim for one in mine]), prepare=True)
+        if known := [one.claim for one in mine if had_runs[one.claim.key]]:
+            cursor.execute(DROP, leases.arrays(known), prepare=True)
+            take_back(gathered, cursor.fetchall())
         rows.copy(cursor)
         gathered.add_rows(rows)
         alone = joining.take_offers(cursor, [(offer, one.claim.trace_id) for one in mine for offer in one.taken])

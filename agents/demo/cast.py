@@ -107,8 +107,13 @@ class Support(Role):
             "instructions": prompts.instructions(prompts.SUPPORT, 2_200),
             "tools": [tool(backends.find_customer), tool(backends.look_up_order), tool(backends.refund)],
         }
-        cache = SemanticCache(version="1.4.2 sim-8b", threshold=faq.THRESHOLD, ttl_s=300 / self.world.clock.speed)
         if CACHE not in self.world.without:
+            cache = SemanticCache(
+                version="1.4.2 sim-8b",
+                store=faq.SharedStore(self.world.clock, self.random),
+                threshold=faq.THRESHOLD,
+                ttl_s=300 / self.world.clock.speed,
+            )
             given |= {"cache": cache, "shares": faq.for_all}
         # On trial on the large model, with the time in the first line: no prefix is ever found in the cache.
         cold = given | {

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from agents.techniques.semantic_cache import Scope
+from collections.abc import Sequence
+from random import Random
+
+from agents.clock import Clock
+from agents.techniques.semantic_cache import Entry, MemoryStore, Scope
 
 # The first two of each are so alike that the small embedding sees it, the third is another question to it.
 FAQ: tuple[tuple[tuple[str, str, str], str], ...] = (
@@ -34,3 +38,26 @@ def nth(number: int) -> tuple[str, str]:
 def for_all(question: str, user_id: str | None) -> Scope | None:
     """All customers of the shop share what is asked about nobody in particular; all else is not for the cache."""
     return Scope("shop") if any(question in asked for asked, _ in FAQ) else None
+
+
+class SharedStore(MemoryStore):
+    """As if the answers lay in a Valkey elsewhere: each question to it is a trip of a few milliseconds."""
+
+    def __init__(self, clock: Clock, random: Random) -> None:
+        super().__init__()
+        self._clock, self._random = clock, random
+
+    async def put(self, space: str, entry: Entry) -> None:
+        await self._trip()
+        await super().put(space, entry)
+
+    async def exact(self, space: str, key: str) -> Entry | None:
+        await self._trip()
+        return await super().exact(space, key)
+
+    async def nearest(self, space: str, vector: Sequence[float], now_ns: int) -> tuple[Entry, float] | None:
+        await self._trip()
+        return await super().nearest(space, vector, now_ns)
+
+    async def _trip(self) -> None:
+        await self._clock.sleep(self._random.uniform(0.003, 0.009))

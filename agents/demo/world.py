@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from random import Random
@@ -54,7 +54,9 @@ class World:
         """The large model for a service that takes its place in the pool."""
         return dataclasses.replace(self.large, pool=self.pool, tenant=tenant, priority=priority)
 
-    def telemetry(self, service: str, version: str, environment: str) -> Telemetry:
+    def telemetry(
+        self, service: str, version: str, environment: str, resource: Mapping[str, str] | None = None
+    ) -> Telemetry:
         """A sender for one deployed version of a service; closed with the world."""
         made = Telemetry(
             service,
@@ -68,6 +70,7 @@ class World:
             every_s=0.5,  # pages are live
             close_s=10.0,  # a busy Sixstage may take its time; one that is known to be away is not waited for
             outage=self.outage,
+            resource=resource,
         )
         self._telemetry.append(made)
         return made
@@ -97,7 +100,7 @@ async def world(
                 style=style,
                 costs=costs,
                 speculation=speculation,
-                telemetry=made.telemetry(service, "", "production"),
+                telemetry=made.telemetry(service, "", "production", style.resource),
                 clock=clock,
                 seed=seed,
             )

@@ -21,7 +21,10 @@ async def _run(options: argparse.Namespace) -> None:
     with ExitStack() as stack:
         sender = log = None
         if options.otlp:
-            sender = stack.enter_context(Telemetry(options.service, endpoint=options.otlp, simulated=True))
+            resource = STYLES[options.style].resource
+            sender = stack.enter_context(
+                Telemetry(options.service, endpoint=options.otlp, simulated=True, resource=resource)
+            )
         if options.log:
             log = EventLog(steps=True, file=stack.enter_context(open(options.log, "a", buffering=1)))
         engine = SimulatedEngine(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import httpx
@@ -18,6 +18,7 @@ from agents.engine.telling.style import Style
 from agents.telemetry import Telemetry
 from tests.unit.agents.conftest import TLS
 from tests.unit.agents.otlp_collector import Collector
+from tests.unit.engines_captures.recorded import requests
 
 REAL = Path(__file__).parents[2] / "data" / "engines" / "snapshots"
 MODEL = "sim-70b"
@@ -102,6 +103,30 @@ async def test_its_families_are_vllms_by_name_type_and_label(collector: Collecto
     buckets = [line.split(" ")[0].replace("tiny-llama", MODEL) for line in real_lines() if "_bucket{" in line]
     have = {line.split(" ")[0] for line in text.splitlines() if "_bucket{" in line}
     assert [each for each in buckets if each not in have and "le=" in each and "_tokens_bucket" not in each] == []
+
+
+async def test_its_spans_are_vllms_but_for_the_label(collector: Collector) -> None:
+    with Telemetry("vllm", endpoint=collector.url, simulated=True, resource=VLLM.resource) as own:
+        engine = SimulatedEngine(MODEL, Playbook(seed=3), telemetry=own, clock=Clock(60))
+        async with serve(engine) as url, httpx.AsyncClient(trust_env=False, verify=TLS, timeout=60) as http:
+            for temperature in (0, 1):  # a zero is left out, there as here
+                body = {"model": MODEL, "messages": [{"role": "user", "content": "Hello?"}], "temperature": temperature}
+                await http.post(f"{url}/chat/completions", json=body | {"max_tokens": 4})
+
+    ours, real = collector.of("llm_request"), requests("run1_tiny_http")
+    assert {shape(span.attributes) for span in ours} == {shape(span.attributes) for span in real}
+    assert {(span.name, span.scope, span.kind, span.failed) for span in ours} == {
+        (span.name, span.scope_name, span.kind, False) for span in real
+    }
+    assert not any(span.status or span.events for span in ours)
+    assert not any(span.status or span.events for span in real)
+    label = {"sixstage.simulated"}
+    assert set(ours[0].resource) - label == set(real[0].resource)
+    assert shape(ours[0].resource) - {("sixstage.simulated", bool)} == shape(real[0].resource)
+
+
+def shape(attributes: Mapping[str, object]) -> frozenset[tuple[str, type]]:
+    return frozenset((name, type(value)) for name, value in attributes.items())
 
 
 def real_lines() -> list[str]:

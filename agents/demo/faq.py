@@ -26,11 +26,11 @@ FAQ: tuple[tuple[tuple[str, str, str], str], ...] = (
 )
 THRESHOLD = 0.8
 """Looser than the cautious 0.92: these questions are about nobody, so a wrong hit is a small harm."""
-_WORDINGS = (0, 1, 0, 2)
+_WORDINGS = (0, 1, 0, 0, 2)
 
 
 def nth(number: int) -> tuple[str, str]:
-    """A question and its answer, so that four in a row are a miss, a similar one, the same again, and a miss."""
+    """A question and its answer, so that five in a row are a miss, a similar one, the same twice, and a miss."""
     asked, answer = FAQ[number // len(_WORDINGS) % len(FAQ)]
     return asked[_WORDINGS[number % len(_WORDINGS)]], answer
 

@@ -74,7 +74,8 @@ def assert_shows_every_kind(collector: Collector) -> None:
     assert {span.resource["service.name"] for span in waited} >= {"nightly-digest"}
     assert max(span.end_ns - span.start_ns for span in waited) > 50_000_000
     found = {span.attributes["sixstage.cache.result"] for span in collector.of("semantic cache")}
-    assert {"miss", "similar"} <= found
+    assert "miss" in found
+    assert found & {"similar", "exact"}  # which one depends on whether the first answer was there when the next came
     assert {span.resource["service.name"] for span in collector.of("semantic cache")} == {"support-agent"}
 
 

@@ -20,6 +20,7 @@ help:
 up: $(VENV)/.runtime
 	@exec $(RUN) -m dashboard.up
 
+# RATE=60 runs a minute, WITHOUT="cache pool bounded-tools": both reach it by its environment.
 demo: $(VENV)/.runtime
 	@exec $(RUN) -m agents.demo $(ARGS)
 

@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import json
 from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +14,7 @@ import httpx
 
 from agents.errors import ModelError
 from agents.retries import TRANSIENT, Retries
+from agents.techniques.inference_pool import USUAL, InferencePool
 from agents.telemetry import Call, Telemetry
 
 Message = dict[str, Any]
@@ -60,7 +62,8 @@ class Answer:
 class ChatModel:
     """A model behind an endpoint. ``base_url`` ends before ``/chat/completions``, as OpenAI's (``…/v1``).
 
-    Pass one ``http`` client to all models: reusing its connections saves a TLS handshake a call.
+    Pass one ``http`` client to all models: reusing its connections saves a TLS handshake a call. A ``pool`` is shared
+    by all that use the same GPU; ``tenant`` and ``priority`` say who asks. A call keeps its place while it is retried.
     """
 
     name: str
@@ -71,6 +74,9 @@ class ChatModel:
     stream: bool = True
     parameters: dict[str, Any] = field(default_factory=dict)
     retries: Retries | None = None
+    pool: InferencePool | None = None
+    tenant: str = ""
+    priority: int = USUAL
 
     async def answer(
         self,
@@ -90,6 +96,15 @@ class ChatModel:
             body |= {"tools": list(tools), "tool_choice": tool_choice}
         if self.stream:
             body |= {"stream": True, "stream_options": {"include_usage": True}}
+        async with self._place(telemetry):
+            return await self._asked(body, telemetry, on_text)
+
+    def _place(self, telemetry: Telemetry) -> AbstractAsyncContextManager[Any]:
+        if self.pool is None:
+            return nullcontext()
+        return self.pool.slot(tenant=self.tenant, priority=self.priority, telemetry=telemetry)
+
+    async def _asked(self, body: Message, telemetry: Telemetry, on_text: Callable[[str], None] | None) -> Answer:
         told: dict[str, Any] = {"provider": self.provider, "url": self.base_url, "stream": self.stream}
         if self.retries is None:
             with telemetry.chat(self.name, **told) as call:

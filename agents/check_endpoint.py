@@ -9,9 +9,11 @@ from __future__ import annotations
 import argparse
 import asyncio
 import dataclasses
+import json
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import httpx
 
@@ -33,13 +35,22 @@ class Finding:
     needed: bool = True
 
 
-@tool
-async def look_up_order(number: int) -> str:
+async def _look_up_order(number: Literal[7, 8]) -> str:
     """Find an order by its number."""
     return f"Order {number} is on its way."
 
 
-async def findings(url: str, http: httpx.AsyncClient, telemetry: Telemetry, name: str = "") -> AsyncIterator[Finding]:
+# Held to its schema by the engine, so that even a model that knows nothing makes a call that fits.
+look_up_order = tool(_look_up_order, name="look_up_order", strict=True)
+
+
+async def findings(
+    url: str,
+    http: httpx.AsyncClient,
+    telemetry: Telemetry,
+    name: str = "",
+    parameters: Mapping[str, Any] | None = None,
+) -> AsyncIterator[Finding]:
     try:
         served = [each["id"] for each in (await http.get(f"{url}/models")).raise_for_status().json()["data"]]
     except (httpx.HTTPError, ValueError, LookupError) as error:
@@ -51,7 +62,7 @@ async def findings(url: str, http: httpx.AsyncClient, telemetry: Telemetry, name
         base_url=url,
         http=http,
         provider="vllm",
-        parameters={"max_tokens": 48, "temperature": 0.0},
+        parameters={"max_tokens": 48, "temperature": 0.0, **(parameters or {})},
     )
     async for finding in _turns(model, telemetry):
         yield finding
@@ -80,15 +91,16 @@ async def _turns(model: ChatModel, telemetry: Telemetry) -> AsyncIterator[Findin
 
 
 async def _tool_call(model: ChatModel, telemetry: Telemetry) -> Finding:
-    """Forced, since a small model would not think of it."""
-    asked = [{"role": "user", "content": "Where is order 7?"}]
+    """Forced, since a small model would not think of it: asked for, run, and told to the model."""
+    agent = Agent(name="check", model=model, telemetry=telemetry, tools=[look_up_order], must_use_tools=True)
     try:
-        with telemetry.agent("check"):
-            answer = await model.answer(asked, telemetry, tools=[look_up_order.definition], tool_choice="required")
-        calls = [look_up_order.parse(each.arguments) for each in answer.tool_requests]
+        result = await agent.run("Where is order 7?")
     except AgentError as error:
         return Finding("tool call", False, str(error)[:200], needed=False)
-    return Finding("tool call", bool(calls), f"{calls}", needed=False)
+    asked = [f"{each.name} {each.arguments}" for answer in result.answers for each in answer.tool_requests]
+    results = [message["content"] for message in result.messages if message["role"] == "tool"]
+    told = f"{'; '.join(asked) or 'none'} → {'; '.join(results) or 'nothing'}"[:300]
+    return Finding("tool call", bool(asked) and not result.failed_tools, told, needed=False)
 
 
 async def _page(url: str, http: httpx.AsyncClient) -> Finding:
@@ -110,7 +122,7 @@ async def _run(options: argparse.Namespace, say: Callable[[str], None]) -> bool:
     good = True
     with Telemetry("check-endpoint", endpoint=options.otlp) as telemetry:
         async with httpx.AsyncClient(timeout=120, headers=headers) as http:
-            async for finding in findings(options.url.rstrip("/"), http, telemetry, options.model):
+            async for finding in findings(options.url.rstrip("/"), http, telemetry, options.model, options.parameters):
                 say(f"{'ok  ' if finding.ok else 'FAIL' if finding.needed else 'no  '} {finding.what}: {finding.told}")
                 good &= finding.ok or not finding.needed
     return good
@@ -121,6 +133,7 @@ def main() -> int:
     parser.add_argument("--url", required=True, help="ends in /v1, such as http://127.0.0.1:8000/v1")
     parser.add_argument("--model", default="", help="default: the first that the endpoint lists")
     parser.add_argument("--key", default="", help="sent as a bearer token")
+    parser.add_argument("--parameters", type=json.loads, default={}, help="JSON to send with each request")
     parser.add_argument("--otlp", default="http://127.0.0.1:4318", help="where the agent's spans go")
     return 0 if asyncio.run(_run(parser.parse_args(), print)) else 1
 

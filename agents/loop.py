@@ -20,10 +20,17 @@ from agents.errors import (
     UnknownToolError,
 )
 from agents.techniques.bounded_tools import BoundedTools, Job, Outcome, Status
+from agents.techniques.semantic_cache import Scope, SemanticCache
 from agents.telemetry import Run, Telemetry, ToolRun
 from agents.tools import Tool
 
 Approve = Callable[[Sequence[ToolRequest]], Awaitable[None]]
+Shares = Callable[[str, str | None], Scope | None]
+
+
+def only_their_own(question: str, user_id: str | None) -> Scope | None:
+    """Users find the answers that they got themselves; without a user nothing is kept."""
+    return None if user_id is None else Scope("", user_id)
 
 
 @dataclass(frozen=True)
@@ -34,6 +41,8 @@ class Result:
     messages: list[Message]
     answers: list[Answer]
     failed_tools: int = 0
+    cached: bool = False
+    """From the semantic cache; no model was asked."""
 
     @property
     def rounds(self) -> int:
@@ -54,11 +63,15 @@ class _Ready:
 class Agent:
     """Instructions, a model and tools.
 
-    ``max_rounds`` bounds the calls that may ask for tools; then the model must answer without them.
+    ``max_rounds`` bounds the calls that may ask for tools; then the model must answer without them. With
+    ``must_use_tools`` the first call has to ask for one.
     ``tool_timeout_s`` bounds each tool. ``approve`` sees the tool calls before they run (a policy check,
     a human); it counts as tool parsing, and ends the run if it raises. ``token_budget`` bounds input and output of
     all calls of a run together, as far as the endpoint tells them, and ``time_budget_s`` the whole run. ``bounded``
-    limits how many tools run at once; without it a round's tools all do.
+    limits how many tools run at once; without it a round's tools all do. ``cache`` is asked before the model where a
+    conversation begins, and keeps what was answered without tools: later turns and tools' results are about more than
+    the question. ``shares`` says, by question and user, whose answers may be found; None: the
+    cache is not for this one.
     """
 
     name: str
@@ -67,11 +80,14 @@ class Agent:
     instructions: str = ""
     tools: Sequence[Tool] = ()
     max_rounds: int = 8
+    must_use_tools: bool = False
     tool_timeout_s: float = 30.0
     token_budget: int | None = None
     time_budget_s: float | None = None
     bounded: BoundedTools | None = None
     approve: Approve | None = None
+    cache: SemanticCache | None = None
+    shares: Shares = only_their_own
 
     async def run(
         self,
@@ -89,7 +105,10 @@ class Agent:
             deadline = asyncio.timeout(self.time_budget_s)
             try:
                 async with deadline:
-                    return await self._rounds(run, messages, on_text)
+                    scope = self.shares(text, user_id) if self.cache and not history else None
+                    if self.cache is None or scope is None:
+                        return await self._rounds(run, messages, on_text)
+                    return await self._by_cache(self.cache, scope, text, run, messages, on_text)
             except TimeoutError as error:
                 if not deadline.expired():
                     raise
@@ -114,6 +133,25 @@ class Agent:
             },
         )
 
+    async def _by_cache(
+        self,
+        cache: SemanticCache,
+        scope: Scope,
+        text: str,
+        run: Run,
+        messages: list[Message],
+        on_text: Callable[[str], None] | None,
+    ) -> Result:
+        if hit := await cache.find(scope, text, telemetry=self.telemetry):
+            run.answered(hit.answer)
+            if on_text:
+                on_text(hit.answer)
+            return Result(hit.answer, [*messages, {"role": "assistant", "content": hit.answer}], [], cached=True)
+        result = await self._rounds(run, messages, on_text)
+        if result.rounds == 1 and result.answers[0].finish_reason == "stop":  # whole, and from the question alone
+            await cache.keep(scope, text, result.text)
+        return result
+
     async def _rounds(self, run: Run, messages: list[Message], on_text: Callable[[str], None] | None) -> Result:
         system = [{"role": "system", "content": self.instructions}] if self.instructions else []
         definitions = [tool.definition for tool in self.tools]
@@ -124,7 +162,7 @@ class Agent:
                 system + messages,
                 self.telemetry,
                 tools=definitions,
-                tool_choice="auto" if at < self.max_rounds else "none",
+                tool_choice=self._tool_choice(at),
                 on_text=on_text,
             )
             answers.append(answer)
@@ -140,6 +178,11 @@ class Agent:
                 failed += sum(not ok for ok, _ in results)
                 messages += [message for _, message in results]
         raise RoundBudgetError(f"{self.name} still asked for tools after {self.max_rounds} rounds of them")
+
+    def _tool_choice(self, at: int) -> str:
+        if at >= self.max_rounds:
+            return "none"
+        return "required" if self.must_use_tools and not at else "auto"
 
     async def _use_tools(self, asked: Sequence[ToolRequest]) -> list[tuple[bool, Message]]:
         """Run the tools of a round side by side; results in the order in which the model asked."""

@@ -38,16 +38,20 @@ class Tool:
     timeout_s: float | None = None
     checked: bool = True
     """False: only that the arguments are an object; whoever runs the tool checks them against its schema."""
+    strict: bool = False
+    """Ask the endpoint to hold the model to the schema. OpenAI wants every argument required then."""
 
     @property
     def definition(self) -> dict[str, Any]:
         """As the chat completions API takes it."""
+        strict = {"strict": True} if self.strict else {}
         return {
             "type": "function",
             "function": {
                 "name": self.name,
                 "description": self.description,
                 "parameters": self.parameters,
+                **strict,
             },
         }
 
@@ -84,7 +88,7 @@ class Tool:
         return result if isinstance(result, str) else json.dumps(result, ensure_ascii=False, default=str)
 
 
-def tool(function: Callable[..., Any], *, name: str = "", timeout_s: float | None = None) -> Tool:
+def tool(function: Callable[..., Any], *, name: str = "", timeout_s: float | None = None, strict: bool = False) -> Tool:
     """Make a tool of a typed function. Its docstring tells the model what it is for."""
     name = name or function.__name__
     hints = get_type_hints(function)
@@ -98,7 +102,7 @@ def tool(function: Callable[..., Any], *, name: str = "", timeout_s: float | Non
         if parameter.default is parameter.empty:
             required.append(parameter.name)
     schema = {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
-    return Tool(name, inspect.getdoc(function) or "", function, schema, timeout_s)
+    return Tool(name, inspect.getdoc(function) or "", function, schema, timeout_s, strict=strict)
 
 
 def _schema(hint: Any) -> dict[str, Any]:

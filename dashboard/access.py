@@ -47,9 +47,7 @@ class Access:
 
     def require(self, wanted: Role) -> None:
         if not self.role.allows(wanted):
-            raise AccessRefused(
-                403, f"this needs the role {wanted} in {self.project.slug}; yours is {self.role}"
-            )
+            raise AccessRefused(403, f"this needs the role {wanted} in {self.project.slug}; yours is {self.role}")
 
 
 def public(view: View) -> View:
@@ -58,9 +56,7 @@ def public(view: View) -> View:
     return view
 
 
-def resolve(
-    user: AbstractBaseUser | AnonymousUser | None, authorization: str, wanted_slug: str | None
-) -> Access:
+def resolve(user: AbstractBaseUser | AnonymousUser | None, authorization: str, wanted_slug: str | None) -> Access:
     """The access that a user or a bearer token has, in the wanted project or else in the first.
 
     Raises AccessRefused.
@@ -74,9 +70,7 @@ def resolve(
     if user is None or not user.is_authenticated:
         raise AccessRefused(401, "sign in, or send a read token as 'Authorization: Bearer …'")
     if getattr(user, "is_superuser", False):
-        return _choose(
-            str(user), dict.fromkeys(Project.objects.order_by("pk"), Role.ADMIN), wanted_slug
-        )
+        return _choose(str(user), dict.fromkeys(Project.objects.order_by("pk"), Role.ADMIN), wanted_slug)
     memberships = Membership.objects.filter(user=user).select_related("project").order_by("project_id")
     return _choose(str(user), {m.project: Role(m.role) for m in memberships}, wanted_slug)
 
@@ -94,9 +88,7 @@ def _choose(who: str, roles: dict[Project, Role], wanted_slug: str | None) -> Ac
     projects = tuple(roles)
     chosen = next((p for p in projects if wanted_slug is None or p.slug == wanted_slug), None)
     if chosen is None:
-        raise AccessRefused(
-            404, "no such project" if wanted_slug else "you are not a member of any project yet"
-        )
+        raise AccessRefused(404, "no such project" if wanted_slug else "you are not a member of any project yet")
     return Access(who=who, project=chosen, role=roles[chosen], projects=projects)
 
 
@@ -109,9 +101,7 @@ class AccessMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         return self.get_response(request)
 
-    def process_view(
-        self, request: HttpRequest, view: Callable[..., Any], *_: Any
-    ) -> HttpResponseBase | None:
+    def process_view(self, request: HttpRequest, view: Callable[..., Any], *_: Any) -> HttpResponseBase | None:
         if getattr(view, "sixstage_public", False):
             return None
         try:

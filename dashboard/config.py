@@ -48,9 +48,7 @@ class Environment:
         return value
 
     def integer(self, name: str, default: int, low: int, high: int) -> int:
-        return self._parse(
-            name, default, int, lambda n: low <= n <= high, f"a whole number from {low} to {high}"
-        )
+        return self._parse(name, default, int, lambda n: low <= n <= high, f"a whole number from {low} to {high}")
 
     def port(self, name: str, default: int) -> int:
         return self.integer(name, default, 1, 65535)
@@ -77,9 +75,7 @@ class Environment:
         """A comma-separated list."""
         return [part.strip() for part in self.text(name, "").split(",") if part.strip()]
 
-    def _parse(
-        self, name: str, default: T, parse: Callable[[str], T], fits: Callable[[T], bool], expected: str
-    ) -> T:
+    def _parse(self, name: str, default: T, parse: Callable[[str], T], fits: Callable[[T], bool], expected: str) -> T:
         given = self.values.get(PREFIX + name)
         if not given:
             return default
@@ -142,9 +138,7 @@ def read_config(values: Mapping[str, str] = os.environ) -> Config:
         secret_key = env.required("SECRET_KEY", "in production give 50 or more random characters")
         public_url = env.required("PUBLIC_URL", "in production say under which URL people reach the pages")
         if not env.names("ALLOWED_HOSTS"):
-            env.required(
-                "ALLOWED_HOSTS", "in production list the host names that clients may use, commas between"
-            )
+            env.required("ALLOWED_HOSTS", "in production list the host names that clients may use, commas between")
     else:
         from dashboard import embedded
 

@@ -30,9 +30,7 @@ def readyz(_request: HttpRequest) -> JsonResponse:
         "database": _database, "migrations": _migrations, "broker": _broker, "worker": _worker, "disk": _disk,
     }  # fmt: skip
     troubles = {name: why for name, check in checks.items() if (why := _ask(check))}
-    answer = {"status": "waiting" if troubles else "ready"} | {
-        name: troubles.get(name, "ok") for name in checks
-    }
+    answer = {"status": "waiting" if troubles else "ready"} | {name: troubles.get(name, "ok") for name in checks}
     response = JsonResponse(answer, status=503 if troubles else 200)
     response._has_been_logged = True  # Django logs every 5xx as an error; waiting is none
     return response
@@ -73,9 +71,5 @@ def _broker() -> None:
 def _worker() -> str | None:
     age_s = live.beat_age_s(time.time_ns())
     if age_s is None or age_s > WORKER_SILENT_S:
-        return (
-            "no worker has given a sign of life"
-            if age_s is None
-            else f"the last sign of life is {age_s:.0f} s old"
-        )
+        return "no worker has given a sign of life" if age_s is None else f"the last sign of life is {age_s:.0f} s old"
     return None

@@ -20,13 +20,9 @@ from dashboard.supervise.readiness import banner, wait_ready
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m dashboard.up", description=__doc__)
-    parser.add_argument(
-        "--services-only", action="store_true", help="PostgreSQL and Valkey alone; prints their URLs"
-    )
+    parser.add_argument("--services-only", action="store_true", help="PostgreSQL and Valkey alone; prints their URLs")
     parser.add_argument("--until-eof", action="store_true", help="stop when standard input closes")
-    parser.add_argument(
-        "--no-fsync", action="store_true", help="faster, not safe from a power cut: for tests"
-    )
+    parser.add_argument("--no-fsync", action="store_true", help="faster, not safe from a power cut: for tests")
     asked = parser.parse_args(arguments)
     console = Console(sys.stderr if asked.services_only else sys.stdout)
     lock = -1

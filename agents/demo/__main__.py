@@ -14,7 +14,7 @@ from contextlib import suppress
 
 from agents.demo.pace import Show, Tally
 from agents.demo.target import NotReadyError, Target
-from agents.demo.world import world
+from agents.demo.world import TECHNIQUES, world
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 async def _perform(target: Target, options: argparse.Namespace) -> Tally:
     stop, hurry = asyncio.Event(), asyncio.Event()
     _on_signal(stop, hurry)  # first of all: from here on Ctrl-C is no exception
-    async with world(target, seed=options.seed, speed=options.speed) as made:
+    async with world(target, seed=options.seed, speed=options.speed, without=frozenset(options.without)) as made:
         _say(f"The engines' own pages, to be scraped: {' (like vLLM), '.join(made.pages)} (like SGLang).")
         show = Show(made, _say)
         showing = asyncio.create_task(show.run(rate=options.rate, runs=options.runs))
@@ -81,6 +81,13 @@ def _parser() -> argparse.ArgumentParser:
         default=os.environ.get("RATE") or "30",
         help="runs a minute, 1 to 600 (default: RATE, else 30); a burst of ten comes on top every 40 runs",
     )
+    parser.add_argument(
+        "--without",
+        type=_techniques,
+        default=os.environ.get("WITHOUT", ""),
+        metavar="TECHNIQUE,…",
+        help=f"switch off: {', '.join(TECHNIQUES)} (default: WITHOUT)",
+    )
     parser.add_argument("--seconds", type=float, help="stop after so long (default: at Ctrl-C)")
     parser.add_argument("--runs", type=int, help="stop after so many runs")
     parser.add_argument("--seed", type=int, default=time.time_ns(), help="repeat the same choices")
@@ -93,6 +100,13 @@ def _rate(text: str) -> float:
     if not 1 <= rate <= 600:
         raise argparse.ArgumentTypeError(f"{text}: expected 1 to 600 runs a minute")
     return rate
+
+
+def _techniques(text: str) -> list[str]:
+    names = text.replace(",", " ").split()
+    if unknown := [name for name in names if name not in TECHNIQUES]:
+        raise argparse.ArgumentTypeError(f"{unknown[0]}: expected {', '.join(TECHNIQUES)}")
+    return names
 
 
 def _speed(text: str) -> float:

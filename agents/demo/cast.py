@@ -11,15 +11,19 @@ from typing import Any
 from uuid import uuid4
 
 from agents.chat import Message, ToolRequest
-from agents.demo import prompts
-from agents.demo.world import World
+from agents.demo import faq, prompts
+from agents.demo.world import BOUNDED_TOOLS, CACHE, World
 from agents.engine import Refusal, Reply, call
 from agents.engine.playbook import AskedTool
 from agents.loop import Agent
 from agents.techniques.bounded_tools import BoundedTools
+from agents.techniques.inference_pool import BATCH, INTERACTIVE
+from agents.techniques.semantic_cache import SemanticCache
 from agents.tools import tool
 
 MAX_TURNS = 4
+FREQUENT = "frequent"
+"""Stands where flaws do: a frequent question, by a user who has asked nothing yet."""
 GOODS = ("kettle", "lamp", "desk", "rug", "clock", "vase", "shelf", "chair")
 MARKETS = ("heat pumps", "e-bikes", "solar roofs", "oat milk", "used cars", "home batteries")
 
@@ -55,7 +59,8 @@ class Role:
     def deploy(self) -> list[Agent]:
         raise NotImplementedError
 
-    def question(self, flaw: str | None) -> tuple[str, Sequence[Reply]]:
+    def question(self, flaw: str | None, opens: bool) -> tuple[str, Sequence[Reply]]:
+        """What a user asks, and what the model will say; ``opens``: it is the first of its conversation."""
         raise NotImplementedError
 
     def first_history(self) -> list[Message]:
@@ -69,7 +74,9 @@ class Role:
             return self.random.choice(free)
         # The first version gets most of the sessions; one in three tries another, if there is one.
         self._opened += 1
-        agent = self.agents[self._opened % len(self.agents) if self._opened % 3 == 1 else 0]
+        return self.opened(self.agents[self._opened % len(self.agents) if self._opened % 3 == 1 else 0])
+
+    def opened(self, agent: Agent) -> Session:
         made = Session(agent, f"user-{self.random.randrange(40):02d}", self.first_history())
         if self.converses:
             self.sessions.append(made)
@@ -91,6 +98,7 @@ class Support(Role):
     """Look-ups, one after the other, on the small model."""
 
     service = "support-agent"
+    _frequent = 0  # frequent questions so far
 
     def deploy(self) -> list[Agent]:
         backends = self.world.backends
@@ -99,9 +107,18 @@ class Support(Role):
             "instructions": prompts.instructions(prompts.SUPPORT, 2_200),
             "tools": [tool(backends.find_customer), tool(backends.look_up_order), tool(backends.refund)],
         }
+        if CACHE not in self.world.without:
+            cache = SemanticCache(
+                version="1.4.2 sim-8b",
+                store=faq.SharedStore(self.world.clock, self.random),
+                threshold=faq.THRESHOLD,
+                ttl_s=300 / self.world.clock.speed,
+            )
+            given |= {"cache": cache, "shares": faq.for_all}
         # On trial on the large model, with the time in the first line: no prefix is ever found in the cache.
         cold = given | {
-            "model": self.world.large,
+            "cache": None,
+            "model": self.world.large,  # not behind the pool yet: its waiting is the engine's
             "instructions": f"It is {time.time_ns()}.\n{prompts.instructions(prompts.SUPPORT, 6_000)}",
         }
         return [self.agent("1.4.2", "production", **given), self.agent("1.5.0-rc1", "staging", **cold)]
@@ -113,7 +130,11 @@ class Support(Role):
             made.agent = dataclasses.replace(made.agent, instructions=f"It is {time.time_ns()}.\n{text}")
         return made
 
-    def question(self, flaw: str | None) -> tuple[str, Sequence[Reply]]:
+    def question(self, flaw: str | None, opens: bool) -> tuple[str, Sequence[Reply]]:
+        if flaw == FREQUENT or (opens and not flaw and self.random.random() < 0.3):
+            asked, answer = faq.nth(self._frequent)
+            self._frequent += 1
+            return asked, (Reply(answer),)
         number = f"{'X' if flaw == 'gateway' else 'A'}-{self.random.randrange(10_000, 99_999)}"
         thing = self.random.choice(GOODS)
         question = f"Order {number}, the {thing}: where is it, and can I have my money back?"
@@ -140,7 +161,7 @@ class Research(Role):
 
     def deploy(self) -> list[Agent]:
         world, backends = self.world, self.world.backends
-        made = self.agent("2.1.0", "production", model=world.large)
+        made = self.agent("2.1.0", "production", model=world.pooled(self.service, INTERACTIVE))
         checker = Agent(
             name="fact-checker",
             model=world.small,
@@ -155,10 +176,12 @@ class Research(Role):
             checker.as_tool("Confirm or reject one claim."),
         ]
         text = prompts.instructions(prompts.RESEARCH, 3_000)
-        bounded = BoundedTools(limit=8, overall_s=40.0 / world.clock.speed)  # for all of its runs together
+        bounded = None
+        if BOUNDED_TOOLS not in world.without:
+            bounded = BoundedTools(limit=8, overall_s=40.0 / world.clock.speed)  # for all of its runs together
         return [dataclasses.replace(made, instructions=text, tools=tools, bounded=bounded)]
 
-    def question(self, flaw: str | None) -> tuple[str, Sequence[Reply]]:
+    def question(self, flaw: str | None, opens: bool) -> tuple[str, Sequence[Reply]]:
         market, id_ = self.random.choice(MARKETS), self.random.randrange(10_000)
         question = f"How did the market for {market} move this year? (request {id_})"
         search = [call("web_search", query=f"{market} {view}") for view in ("sales", "prices", "subsidies")]
@@ -204,7 +227,7 @@ class Coding(Role):
     def first_history(self) -> list[Message]:
         return prompts.long_history(self.random)
 
-    def question(self, flaw: str | None) -> tuple[str, Sequence[Reply]]:
+    def question(self, flaw: str | None, opens: bool) -> tuple[str, Sequence[Reply]]:
         path = f"{'legacy' if flaw == 'patch' else 'src'}/part_{self.random.randrange(60)}.py"
         question = f"In {path}, make step() refuse events that are too old (task {self.random.randrange(9999)})."
         look = Reply(calls=[call("read_file", path=path), call("search_code", pattern="step(")])
@@ -229,7 +252,7 @@ class Triage(Role):
         text = prompts.instructions(prompts.TRIAGE, 1_200)
         return [self.agent("3.0.1", "production", model=model, instructions=text)]
 
-    def question(self, flaw: str | None) -> tuple[str, Sequence[Reply]]:
+    def question(self, flaw: str | None, opens: bool) -> tuple[str, Sequence[Reply]]:
         ticket = f"Ticket {self.random.randrange(100_000)}: my {self.random.choice(GOODS)} came broken."
         team = {"team": self.random.choice(["returns", "billing"]), "urgency": self.random.randint(1, 4)}
         return ticket, (Reply(f"{json.dumps(team)} {self.words(60, 120)}"),)
@@ -243,8 +266,9 @@ class Digest(Role):
 
     def deploy(self) -> list[Agent]:
         text = prompts.instructions(prompts.DIGEST, 800)
-        return [self.agent("1.0.3", "production", model=self.world.large, instructions=text)]
+        model = self.world.pooled(self.service, BATCH)  # whoever has a user waiting goes before it
+        return [self.agent("1.0.3", "production", model=model, instructions=text)]
 
-    def question(self, flaw: str | None) -> tuple[str, Sequence[Reply]]:
+    def question(self, flaw: str | None, opens: bool) -> tuple[str, Sequence[Reply]]:
         question = f"One paragraph on product {self.random.randrange(100_000)}."
         return question, (Reply(self.words(45, 70)),)

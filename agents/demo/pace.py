@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from agents.demo.cast import Coding, Digest, Research, Role, Session, Support, Triage
+from agents.demo.cast import FREQUENT, Coding, Digest, Research, Role, Session, Support, Triage
 from agents.demo.world import World
 from agents.errors import AgentError
 from agents.loop import Result
@@ -19,8 +19,11 @@ GRACE_S = 3.0  # after Ctrl-C, runs that are nearly done may end by themselves
 
 # Run number within the cycle → who fails, and how. So each is seen within the first minute or so.
 FLAWS: dict[int, tuple[type[Role], str]] = {
+    4: (Support, FREQUENT),
     5: (Support, "gateway"),
+    7: (Support, FREQUENT),
     20: (Research, "slow"),
+    22: (Support, FREQUENT),
     23: (Support, "unknown_tool"),
     26: (Coding, "patch"),
     29: (Support, "malformed"),
@@ -100,14 +103,14 @@ class Show:
 
     def _start(self, role: Role, flaw: str | None) -> None:
         self._started += 1
-        session = role.session()
+        session = role.opened(role.agents[0]) if flaw == FREQUENT else role.session()
         session.busy = True
         task = asyncio.create_task(self._play(role, session, flaw))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     async def _play(self, role: Role, session: Session, flaw: str | None) -> None:
-        question, plan = role.question(flaw)
+        question, plan = role.question(flaw, opens=not session.history)
         self.world.playbook.plan(question, *plan)
         started_ns = time.perf_counter_ns()
         outcome = "cut short"
@@ -132,6 +135,8 @@ class Show:
 
 
 def _told(result: Result) -> str:
+    if result.cached:
+        return "answered from the cache"
     tools = sum(len(answer.tool_requests) for answer in result.answers)
     failed = f", {result.failed_tools} failed" if result.failed_tools else ""
     calls = "call" if result.rounds == 1 else "calls"

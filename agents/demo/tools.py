@@ -1,7 +1,8 @@
 """The tools of the demo's agents: functions that take a believable time, and sometimes fail.
 
 Delays are lognormal around a median, as tool latencies are: practice reports of 2026 give 0.2–2 s for most
-tools and 5 s for the slowest in a hundred. Medians of single tools are chosen for a lively demo.
+tools and 5 s for the slowest in a hundred. Medians of single tools are chosen for a lively demo. Results are as long
+as real ones, hundreds to thousands of tokens: the model has to read them before it goes on.
 """
 
 from __future__ import annotations
@@ -50,14 +51,15 @@ class Backends:
         return {"number": number, "refunded": f"{amount:.2f}", "reason": reason}
 
     async def web_search(self, query: str) -> list[str]:
-        """Search the web; gives addresses."""
+        """Search the web; gives addresses and what stands there."""
         await self._take(0.8)
-        return [f"https://example.org/{query.replace(' ', '-')}/{at}" for at in range(1, 4)]
+        address = f"https://example.org/{query.replace(' ', '-')}"
+        return [f"{address}/{at}: {'what the page says about it, and when ' * 12}" for at in range(1, 6)]
 
     async def read_page(self, url: str) -> str:
         """Read a page as plain text."""
         await self._take(0.6)
-        return f"Text of {url}. " + "It gives figures for each of the last four quarters. " * 24
+        return f"Text of {url}. " + "It gives figures for each of the last four quarters. " * 220
 
     async def search_archive(self, query: str, years: int = 5) -> list[str]:
         """Search the archive of internal reports. Slow."""
@@ -67,12 +69,12 @@ class Backends:
     async def read_file(self, path: str) -> str:
         """Read a file of the repository."""
         await self._take(0.05)
-        return f"# {path}\n" + "def step(state, event):\n    return state.after(event)\n\n\n" * 18
+        return f"# {path}\n" + "def step(state, event):\n    return state.after(event)\n\n\n" * 110
 
     async def search_code(self, pattern: str) -> list[str]:
         """Search the repository for a pattern."""
         await self._take(0.2)
-        return [f"src/module_{at}.py:{self._random.randrange(1, 400)}: {pattern}" for at in range(8)]
+        return [f"src/module_{at}.py:{self._random.randrange(1, 400)}: {pattern}" for at in range(30)]
 
     async def apply_patch(self, path: str, patch: str) -> str:
         """Change a file by a unified diff."""
@@ -84,7 +86,8 @@ class Backends:
     async def run_tests(self, path: str = "tests") -> str:
         """Run the tests below a path."""
         await self._take(2.2)
-        return f"{path}: {self._random.randrange(40, 220)} passed"
+        ran = "\n".join(f"{path}/test_part_{at}.py ...................." for at in range(30))
+        return f"{ran}\n{self._random.randrange(40, 220)} passed"
 
     async def _take(self, median_s: float) -> None:
         await self._clock.sleep(self._random.lognormvariate(math.log(median_s), SPREAD))

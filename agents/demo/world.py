@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from random import Random
@@ -16,11 +17,13 @@ from agents.clock import Clock
 from agents.demo.target import Target
 from agents.demo.tools import Backends
 from agents.engine import SGLANG, VLLM, CostModel, Playbook, SimulatedEngine, serve
-from agents.engine.core.profiles import MEDIUM, SMALL
+from agents.engine.core.profiles import KV_GB_PER_CONTEXT, MEDIUM, SMALL
 from agents.engine.core.speculation import EAGLE_3
+from agents.techniques.inference_pool import InferencePool, pool_size
 from agents.telemetry import Outage, Telemetry
 
 LARGE_MODEL, CODER_MODEL, SMALL_MODEL = "sim-70b", "sim-coder-32b", "sim-8b"
+CACHE, POOL, BOUNDED_TOOLS = TECHNIQUES = ("cache", "pool", "bounded-tools")
 PORTS = (8110, 8111)  # of the engines that tell of themselves, so that their pages can be scraped; any, if taken
 
 
@@ -35,6 +38,10 @@ class World:
     playbook: Playbook
     http: httpx.AsyncClient
     outage: Outage
+    without: frozenset[str] = frozenset()
+    """Of `TECHNIQUES`: those that are switched off."""
+    pool: InferencePool | None = None
+    """In front of the large engine."""
     large: ChatModel = field(init=False)
     coder: ChatModel = field(init=False)
     small: ChatModel = field(init=False)
@@ -43,7 +50,13 @@ class World:
     """`/metrics` of the engines that have one."""
     _telemetry: list[Telemetry] = field(default_factory=list)
 
-    def telemetry(self, service: str, version: str, environment: str) -> Telemetry:
+    def pooled(self, tenant: str, priority: int) -> ChatModel:
+        """The large model for a service that takes its place in the pool."""
+        return dataclasses.replace(self.large, pool=self.pool, tenant=tenant, priority=priority)
+
+    def telemetry(
+        self, service: str, version: str, environment: str, resource: Mapping[str, str] | None = None
+    ) -> Telemetry:
         """A sender for one deployed version of a service; closed with the world."""
         made = Telemetry(
             service,
@@ -57,6 +70,7 @@ class World:
             every_s=0.5,  # pages are live
             close_s=10.0,  # a busy Sixstage may take its time; one that is known to be away is not waited for
             outage=self.outage,
+            resource=resource,
         )
         self._telemetry.append(made)
         return made
@@ -67,12 +81,17 @@ class World:
 
 
 @asynccontextmanager
-async def world(target: Target, *, seed: int, speed: float) -> AsyncIterator[World]:
+async def world(
+    target: Target, *, seed: int, speed: float, without: frozenset[str] = frozenset()
+) -> AsyncIterator[World]:
     clock, random, playbook = Clock(speed), Random(seed), Playbook(seed=seed)
     limits = httpx.Limits(max_connections=100)
     # Only engines on this machine are called, so no proxy has a part in it.
     async with httpx.AsyncClient(trust_env=False, timeout=60, limits=limits) as http:
-        made = World(target, clock, random, playbook, http, Outage(target.url))
+        made = World(target, clock, random, playbook, http, Outage(target.url), without)
+        if POOL not in without:
+            size = pool_size(gpu_gb=80, weights_gb=70, kv_gb=KV_GB_PER_CONTEXT)
+            made.pool = InferencePool(size, promote_after_s=5.0 / speed)
         made.backends = Backends(clock, random)
         large, coder = (
             SimulatedEngine(
@@ -81,7 +100,7 @@ async def world(target: Target, *, seed: int, speed: float) -> AsyncIterator[Wor
                 style=style,
                 costs=costs,
                 speculation=speculation,
-                telemetry=made.telemetry(service, "", "production"),
+                telemetry=made.telemetry(service, "", "production", style.resource),
                 clock=clock,
                 seed=seed,
             )

@@ -4,6 +4,7 @@
     core/     steps, costs, KV memory: plain Python, seeded, time passed in
     pump      the core in real time
     app       OpenAI's API around it, with template, wire and playbook
+    answers   what of an answer is sent when, by a tool parser that may hold text back
     telling/  spans and pages in the engines' own words
 
 No model runs here. What a request costs follows `CostModel`; what is answered follows a `Playbook`, or is

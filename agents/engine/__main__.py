@@ -7,7 +7,7 @@ import asyncio
 from contextlib import ExitStack
 
 from agents.clock import Clock
-from agents.engine import EventLog, Playbook, SimulatedEngine, serve
+from agents.engine import CostModel, EventLog, Playbook, SimulatedEngine, serve
 from agents.engine.core.profiles import BF16, FP8, INT4
 from agents.engine.core.speculation import EAGLE_3, P_EAGLE
 from agents.engine.telling.style import STYLES
@@ -21,7 +21,10 @@ async def _run(options: argparse.Namespace) -> None:
     with ExitStack() as stack:
         sender = log = None
         if options.otlp:
-            sender = stack.enter_context(Telemetry(options.service, endpoint=options.otlp, simulated=True))
+            resource = STYLES[options.style].resource
+            sender = stack.enter_context(
+                Telemetry(options.service, endpoint=options.otlp, simulated=True, resource=resource)
+            )
         if options.log:
             log = EventLog(steps=True, file=stack.enter_context(open(options.log, "a", buffering=1)))
         engine = SimulatedEngine(
@@ -34,6 +37,8 @@ async def _run(options: argparse.Namespace) -> None:
             clock=Clock(options.speed),
             seed=options.seed,
             log=log,
+            costs=CostModel(first_step_s=options.warm_up),
+            holds_calls=options.hold_calls,
         )
         async with serve(engine, port=options.port) as url:
             print(f"Simulated engine with model {options.model} at {url}. Ctrl-C stops.", flush=True)
@@ -47,6 +52,8 @@ def main() -> int:
     parser.add_argument("--style", choices=STYLES, default="vllm", help="whose spans, page and KV memory it has")
     parser.add_argument("--precision", choices=PRECISIONS, default="fp8", help="of the weights")
     parser.add_argument("--speculation", choices=DRAFTERS, default="none")
+    parser.add_argument("--hold-calls", action="store_true", help="a tool parser that sends a call when it is whole")
+    parser.add_argument("--warm-up", type=float, default=0.0, help="seconds that the first step takes longer")
     parser.add_argument("--otlp", default="", help="where its spans go, such as http://127.0.0.1:4318")
     parser.add_argument("--log", default="", help="a file for its event log, a line of JSON for each event")
     parser.add_argument("--service", default="sim-engine")

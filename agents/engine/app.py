@@ -12,6 +12,7 @@ from uuid import uuid4
 
 from agents.clock import Clock
 from agents.engine import template, wire
+from agents.engine.answers import holding, joined, passing
 from agents.engine.core import CostModel, Event, KvMemory, Scheduler, Sequence, Speculation
 from agents.engine.core.profiles import FP8, Quantisation, kv_tokens
 from agents.engine.playbook import Playbook, Refusal, Reply
@@ -26,6 +27,20 @@ class _RefusedError(Exception):
     """The playbook wants this answer to break off here."""
 
 
+@dataclass(frozen=True, eq=False)
+class _Choice:
+    """One answer to a request: its tokens in the scheduler, and what is sent when each is made."""
+
+    index: int
+    sequence: Sequence
+    shown: list[list[dict[str, Any]]]
+    refusal: Refusal | None
+
+    @property
+    def message(self) -> dict[str, Any]:
+        return joined(delta for deltas in self.shown for delta in deltas)
+
+
 @dataclass(frozen=True)
 class _Job:
     """A request that was accepted, and all that answering it takes."""
@@ -33,21 +48,22 @@ class _Job:
     request: dict[str, Any]
     arrival: Arrival
     completion: wire.Completion
-    sequence: Sequence
-    deltas: list[dict[str, Any]]
-    refusal: Refusal | None
+    choices: list[_Choice]
+    made: asyncio.Queue[tuple[Sequence, int]]
 
     @property
     def usage(self) -> dict[str, Any]:
-        sequence = self.sequence
-        return wire.usage(sequence.prompt_tokens, sequence.produced, sequence.cached_tokens)
+        """The prompt counts once, however many answers there are; the engine's own counters see it with each."""
+        first = self.choices[0].sequence
+        produced = sum(choice.sequence.produced for choice in self.choices)
+        return wire.usage(first.prompt_tokens, produced, first.cached_tokens)
 
 
 class SimulatedEngine:
     """One engine with one model. Without ``telemetry`` it sends no spans, as a hosted API does not.
 
     ``style`` decides what it looks like from outside and how it keeps KV; ``memory`` can be another than the style's.
-    ``log`` gets every event of the scheduler.
+    ``log`` gets every event of the scheduler. ``holds_calls`` is a tool parser that sends a call when it is whole.
     """
 
     def __init__(
@@ -64,7 +80,9 @@ class SimulatedEngine:
         clock: Clock | None = None,
         seed: int = 0,
         log: Callable[[Event], None] | None = None,
+        holds_calls: bool = False,
     ) -> None:
+        self._shown = holding if holds_calls else passing
         self.model, self.playbook, self.style = model, playbook, style
         self._telemetry = telemetry
         self._quantisation, self._random = quantisation, Random(seed)
@@ -114,11 +132,12 @@ class SimulatedEngine:
     async def _chat(self, arrival: Arrival, receive: Receive, send: Send) -> None:
         try:
             request = await wire.read_request(receive, self.model)
-            reply = self.playbook.reply(request)
-            if reply.refusal and reply.refusal.after_tokens is None:
-                await wire.send_error(send, reply.refusal.status, reply.refusal.message)
-                return
-            job = self._accept(request, reply, arrival)
+            replies = [self.playbook.reply(request) for _ in range(request.get("n") or 1)]
+            for refusal in (reply.refusal for reply in replies):
+                if refusal and refusal.after_tokens is None:
+                    await wire.send_error(send, refusal.status, refusal.message)
+                    return
+            job = self._accept(request, replies, arrival)
         except wire.BadRequestError as error:
             await wire.send_error(send, 400, str(error))
             return
@@ -126,11 +145,11 @@ class SimulatedEngine:
         try:
             await _while_connected(asyncio.ensure_future(answer(job, send)), receive)
         finally:
-            self.pump.cancel(job.sequence)  # a client that left frees its place at once
+            for choice in job.choices:
+                self.pump.cancel(choice.sequence)  # a client that left frees its place at once
 
-    def _accept(self, request: dict[str, Any], reply: Reply, arrival: Arrival) -> _Job:
+    def _accept(self, request: dict[str, Any], replies: list[Reply], arrival: Arrival) -> _Job:
         prompt = template.prompt(request)
-        deltas = self._misformed(reply).deltas()
         room = min(self.scheduler.costs.max_model_len, self.scheduler.memory.capacity_tokens) - len(prompt)
         limit = request.get("max_tokens") or request.get("max_completion_tokens") or max(1, room)
         if limit > room:
@@ -138,21 +157,28 @@ class SimulatedEngine:
                 f"This model's maximum context length is {room + len(prompt)} tokens. However, you requested {limit} "
                 f"output tokens and your prompt contains {len(prompt)} tokens."
             )
-        reason = "length" if limit < len(deltas) else "tool_calls" if reply.calls else "stop"
-        deltas = deltas[:limit]
-        completion = wire.Completion(self.model, reason, f"{self.style.id_prefix}{uuid4().hex}")
-        sequence = Sequence(
-            id=completion.id,
-            prompt=prompt,
-            output=[template.output(delta) for delta in deltas],
-            arrived_ns=arrival.monotonic_ns,
-            reason=reason,
-            tool_call_from=next((at for at, delta in enumerate(deltas) if "tool_calls" in delta), None),
-            max_tokens=limit,
-            streamed=bool(request.get("stream")),
-        )
-        self.pump.submit(sequence)
-        return _Job(request, arrival, completion, sequence, deltas, reply.refusal)
+        completion = wire.Completion(self.model, f"{self.style.id_prefix}{uuid4().hex}")
+        job = _Job(request, arrival, completion, [], asyncio.Queue())
+        several = len(replies) > 1
+        for index, reply in enumerate(replies):
+            deltas = self._misformed(reply).deltas()
+            reason = "length" if limit < len(deltas) else "tool_calls" if reply.calls else "stop"
+            sequence = Sequence(
+                id=f"{index}_{completion.id}" if several else completion.id,
+                prompt=prompt,
+                output=[template.output(delta) for delta in deltas[:limit]],
+                arrived_ns=arrival.monotonic_ns,
+                reason=reason,
+                tool_call_from=next((at for at, delta in enumerate(deltas) if "tool_calls" in delta), None),
+                max_tokens=limit,
+                streamed=bool(request.get("stream")),
+                reader=job.made,
+                choices=len(replies),
+                of=completion.id if several else "",
+            )
+            job.choices.append(_Choice(index, sequence, self._shown(deltas)[:limit], reply.refusal))
+            self.pump.submit(sequence)
+        return job
 
     def _misformed(self, reply: Reply) -> Reply:
         """A coarsely quantised model loses a closing brace now and then."""
@@ -170,16 +196,21 @@ class SimulatedEngine:
         wants_usage = (job.request.get("stream_options") or {}).get("include_usage")
         first = True
         try:
-            async for delta in self._deltas(job):
+            async for choice, deltas, last in self._answers(job):
                 if first:
-                    await wire.send_event(send, job.completion.chunk({"role": "assistant", "content": ""}))
+                    for each in job.choices:
+                        head = {"role": "assistant", "content": ""}
+                        await wire.send_event(send, job.completion.chunk(each.index, head))
                     first = False
-                await wire.send_event(send, job.completion.chunk(delta))
+                for delta in deltas:
+                    await wire.send_event(send, job.completion.chunk(choice.index, delta))
+                if last:
+                    ended = job.completion.chunk(choice.index, {}, choice.sequence.reason)
+                    await wire.send_event(send, ended)
         except _RefusedError as refused:
             # The status has long been sent; the failure can only be an event in the stream.
             await wire.send_event(send, wire.error(500, str(refused)))
         else:
-            await wire.send_event(send, job.completion.chunk({}, job.completion.finish_reason))
             if wants_usage:
                 await wire.send_event(send, job.completion.usage_chunk(job.usage))
         await wire.send_event(send, "[DONE]")
@@ -187,28 +218,33 @@ class SimulatedEngine:
 
     async def _whole(self, job: _Job, send: Send) -> None:
         try:
-            deltas = [delta async for delta in self._deltas(job)]
+            async for _ in self._answers(job):
+                pass
         except _RefusedError as refused:
             await wire.send_error(send, 500, str(refused))
         else:
-            await wire.send_json(send, 200, job.completion.whole(wire.joined(deltas), job.usage))
+            answers = [(choice.message, choice.sequence.reason) for choice in job.choices]
+            await wire.send_json(send, 200, job.completion.whole(answers, job.usage))
 
-    async def _deltas(self, job: _Job) -> AsyncIterator[dict[str, Any]]:
-        """The answer's deltas as the scheduler makes their tokens; tells the span when the last is made."""
-        while True:
-            at = await job.sequence.reader.get()
-            if job.refusal and at == job.refusal.after_tokens:
-                raise _RefusedError(job.refusal.message)  # a failed request has no span
-            last = at == len(job.deltas) - 1
-            if last and self._telemetry:
-                served = Served(self.model, job.completion.id, job.request, job.arrival, job.sequence)
-                self.style.tell(self._telemetry, served)
-            delta = job.deltas[at]
-            if job.request.get("tools") and (job.sequence.streamed or last):
-                self.page.parsed(job.sequence.streamed, "tool_calls" in delta)
-            yield delta
+    async def _answers(self, job: _Job) -> AsyncIterator[tuple[_Choice, list[dict[str, Any]], bool]]:
+        """What is to be sent as the scheduler makes the tokens, and whether it is a choice's last. A choice's span is
+        told when its last token is made."""
+        left = {choice.sequence: choice for choice in job.choices}
+        while left:
+            sequence, at = await job.made.get()
+            choice = left[sequence]
+            if choice.refusal and at == choice.refusal.after_tokens:
+                raise _RefusedError(choice.refusal.message)  # a failed request has no span
+            deltas, last = choice.shown[at], at == len(choice.shown) - 1
             if last:
-                return
+                del left[sequence]
+                if self._telemetry:
+                    served = Served(self.model, job.completion.id, job.request, job.arrival, sequence)
+                    self.style.tell(self._telemetry, served)
+            if job.request.get("tools") and (sequence.streamed or last):
+                seen = choice.shown if last and not sequence.streamed else [deltas]
+                self.page.parsed(sequence.streamed, any("tool_calls" in delta for sent in seen for delta in sent))
+            yield choice, deltas, last
 
 
 async def _while_connected(answering: asyncio.Future[None], receive: Receive) -> None:

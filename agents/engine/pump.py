@@ -16,14 +16,13 @@ def now_ns() -> int:
 
 
 class Pump:
-    """``sequence.reader`` is the queue of numbers of output tokens, as they are made."""
+    """``sequence.reader`` is the queue of what is made: pairs of sequence and number of its output token."""
 
     def __init__(self, scheduler: Scheduler, clock: Clock) -> None:
         self.scheduler, self._clock = scheduler, clock
         self._work = asyncio.Event()
 
     def submit(self, sequence: Sequence) -> None:
-        sequence.reader = asyncio.Queue()
         self.scheduler.submit(sequence, now_ns())
         self._work.set()
 
@@ -47,4 +46,4 @@ class Pump:
             await asyncio.sleep(max(0, due_ns - now_ns()) / 1e9)
             for made in self.scheduler.finish(step, now_ns()):
                 for number in range(made.first, made.first + made.tokens):
-                    made.sequence.reader.put_nowait(number)
+                    made.sequence.reader.put_nowait((made.sequence, number))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
@@ -13,6 +13,7 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 MAX_BODY = 16 * 1024 * 1024
+MAX_CHOICES = 128
 
 
 class BadRequestError(Exception):
@@ -24,21 +25,24 @@ class Completion:
     """The facts that all chunks of one answer share."""
 
     model: str
-    finish_reason: str
     # Never seeded: the engine's span is found by this id, so it must not repeat between runs.
     id: str = field(default_factory=lambda: uuid4().hex)
     created: int = field(default_factory=lambda: int(time.time()))
 
-    def chunk(self, delta: Mapping[str, Any], finish_reason: str | None = None) -> dict[str, Any]:
-        choice = {"index": 0, "delta": delta, "finish_reason": finish_reason}
+    def chunk(self, index: int, delta: Mapping[str, Any], finish_reason: str | None = None) -> dict[str, Any]:
+        choice = {"index": index, "delta": delta, "finish_reason": finish_reason}
         return self._shell("chat.completion.chunk") | {"choices": [choice]}
 
     def usage_chunk(self, usage: Mapping[str, Any]) -> dict[str, Any]:
         return self._shell("chat.completion.chunk") | {"choices": [], "usage": usage}
 
-    def whole(self, message: Mapping[str, Any], usage: Mapping[str, Any]) -> dict[str, Any]:
-        choice = {"index": 0, "message": message, "finish_reason": self.finish_reason}
-        return self._shell("chat.completion") | {"choices": [choice], "usage": usage}
+    def whole(self, answers: Iterable[tuple[Mapping[str, Any], str]], usage: Mapping[str, Any]) -> dict[str, Any]:
+        """``answers``: the message and the finish reason of each choice."""
+        choices = [
+            {"index": index, "message": message, "finish_reason": reason}
+            for index, (message, reason) in enumerate(answers)
+        ]
+        return self._shell("chat.completion") | {"choices": choices, "usage": usage}
 
     def _shell(self, kind: str) -> dict[str, Any]:
         return {"id": self.id, "object": kind, "created": self.created, "model": self.model}
@@ -51,23 +55,6 @@ def usage(prompt_tokens: int, output_tokens: int, cached_tokens: int) -> dict[st
         "total_tokens": prompt_tokens + output_tokens,
         "prompt_tokens_details": {"cached_tokens": cached_tokens},
     }
-
-
-def joined(deltas: list[dict[str, Any]]) -> dict[str, Any]:
-    """The message that a client would put together from these deltas."""
-    text = ""
-    calls: dict[int, dict[str, Any]] = {}
-    for delta in deltas:
-        text += delta.get("content") or ""
-        for part in delta.get("tool_calls", ()):
-            whole = calls.setdefault(part["index"], {**part, "function": {"name": "", "arguments": ""}})
-            function = whole["function"]
-            function["name"] += part["function"].get("name", "")
-            function["arguments"] += part["function"].get("arguments", "")
-    message: dict[str, Any] = {"role": "assistant", "content": text or None}
-    if calls:
-        message["tool_calls"] = list(calls.values())
-    return message
 
 
 async def read_request(receive: Receive, model: str) -> dict[str, Any]:
@@ -95,8 +82,11 @@ async def read_request(receive: Receive, model: str) -> dict[str, Any]:
     for limit in ("max_tokens", "max_completion_tokens"):
         if not isinstance(request.get(limit) or 1, int) or (request.get(limit) or 1) < 1:
             raise BadRequestError(f"{limit} must be a whole number above 0")
-    if (request.get("n") or 1) != 1:
-        raise BadRequestError("n above 1 is not simulated")
+    choices = 1 if request.get("n") is None else request["n"]
+    if not isinstance(choices, int) or not 1 <= choices <= MAX_CHOICES:
+        raise BadRequestError(f"n must be a whole number from 1 to {MAX_CHOICES}")
+    if choices > 1 and request.get("temperature") == 0:
+        raise BadRequestError(f"n must be 1 when using greedy sampling, got {choices}.")
     checked: dict[str, Any] = request
     return checked
 

@@ -56,7 +56,8 @@ class _Ticket:
 class InferencePool:
     """``async with pool.slot(tenant="acme", priority=INTERACTIVE): ...`` around a model call.
 
-    With ``telemetry`` a call that has to wait gets a span of its waiting (``sixstage.queue``).
+    With ``telemetry`` a call that has to wait gets a span of its waiting (``sixstage.queue``); who shares the pool with
+    other services gives their own with each call.
     """
 
     size: int
@@ -78,16 +79,18 @@ class InferencePool:
         return len(self._waiting)
 
     @asynccontextmanager
-    async def slot(self, *, tenant: str = "", priority: int = USUAL) -> AsyncIterator[int]:
+    async def slot(
+        self, *, tenant: str = "", priority: int = USUAL, telemetry: Spans | None = None
+    ) -> AsyncIterator[int]:
         """A place, for the length of the block; gives the nanoseconds waited for it."""
         asked_ns = self.now_ns()
-        await self._enter(tenant, priority)
+        await self._enter(tenant, priority, telemetry or self.telemetry)
         try:
             yield self.now_ns() - asked_ns
         finally:
             self._leave()
 
-    async def _enter(self, tenant: str, priority: int) -> None:
+    async def _enter(self, tenant: str, priority: int, telemetry: Spans | None = None) -> None:
         if self.running < self.size and not self._waiting:
             self._start(tenant)
             return
@@ -95,7 +98,7 @@ class InferencePool:
         turn = asyncio.get_running_loop().create_future()
         ticket = _Ticket(self._count, tenant, priority, self.now_ns(), turn)
         self._waiting.append(ticket)
-        with self.telemetry.queue("inference pool") if self.telemetry else nullcontext():
+        with telemetry.queue("inference pool") if telemetry else nullcontext():
             try:
                 await turn
             except asyncio.CancelledError:

@@ -50,16 +50,18 @@ class Telemetry:
         every_s: float = 1.0,
         close_s: float = 2.0,
         outage: Outage | None = None,
+        resource: Mapping[str, str] | None = None,
     ) -> None:
         """Spans go to ``endpoint`` every ``every_s`` seconds; closing waits ``close_s`` at most.
 
         ``capture_content`` puts messages, tool arguments and results on the spans, each text cut at
         ``content_limit`` characters. They are your users' words: off unless asked for, as by convention.
+        ``resource`` is more to say of the sender, beside what has an argument of its own.
         """
         url = traces_url(endpoint)
         self.capture_content, self.content_limit = capture_content, content_limit
         self._provider = TracerProvider(
-            resource=_resource(service, version, environment, simulated), shutdown_on_exit=False
+            resource=_resource(service, version, environment, simulated, resource or {}), shutdown_on_exit=False
         )
         sender = SpanSender(url, headers or {}, outage or Outage(url))
         self._provider.add_span_processor(Batches(sender, every_s=every_s, close_s=close_s))
@@ -183,8 +185,9 @@ class Telemetry:
                 raise
 
 
-def _resource(service: str, version: str, environment: str, simulated: bool) -> Resource:
+def _resource(service: str, version: str, environment: str, simulated: bool, more: Mapping[str, str]) -> Resource:
     attributes: dict[str, Any] = {
+        **more,
         "service.name": service,
         "service.version": version or None,
         "deployment.environment.name": environment or None,

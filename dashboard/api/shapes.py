@@ -93,9 +93,7 @@ class Tool(Shape):
     error: str | None
     round: int
     scope: int
-    transport: int | None = Field(
-        validation_alias="transport_ns", description="nanoseconds; null where unknown"
-    )
+    transport: int | None = Field(validation_alias="transport_ns", description="nanoseconds; null where unknown")
     attempts: int
     abandoned: bool
     pseudo: bool

@@ -26,9 +26,7 @@ def claim_data_dir(places: Places) -> None:
         ) from None
     if names and not names & {places.lock.name, "secrets"}:
         # /tmp or a home, say: closing it to others or filling it would harm whoever uses it
-        raise StartError(
-            f"data directory {folder} holds other files. Give Sixstage one of its own, {ELSEWHERE}"
-        )
+        raise StartError(f"data directory {folder} holds other files. Give Sixstage one of its own, {ELSEWHERE}")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise StartError(f"data directory {folder} is not ours to write in. Change its owner, {ELSEWHERE}")
 

@@ -120,9 +120,7 @@ class Postgres:
         try:
             made_by = (cluster / "PG_VERSION").read_text(encoding="ascii").strip()
         except FileNotFoundError:
-            raise StartError(
-                f"{cluster} is no PostgreSQL cluster. Move it away, and a new one is made."
-            ) from None
+            raise StartError(f"{cluster} is no PostgreSQL cluster. Move it away, and a new one is made.") from None
         said = subprocess.run(
             [str(self.programs / "postgres"), "--version"], capture_output=True, text=True, check=True
         ).stdout

@@ -107,9 +107,7 @@ class Child:
             try:
                 await asyncio.wait_for(process.wait(), self.program.grace_s)
             except TimeoutError:
-                self._console.say(
-                    f"{self.program.name} did not end within {self.program.grace_s:.0f} s and was killed"
-                )
+                self._console.say(f"{self.program.name} did not end within {self.program.grace_s:.0f} s and was killed")
         self._signal_group(signal.SIGKILL)
         await process.wait()
         if self._reader is not None:

@@ -53,8 +53,7 @@ def banner(options: Options, *, first: bool, seconds: float) -> str:
     target = "SIXSTAGE_OTLP_HTTP_PORT"
     where = "" if options.ports[target] == PORTS[target] else f"{target}={options.ports[target]} "
     lines = [
-        f"Sixstage is {'ready for its first runs' if first else 'back, with the data that it had'}"
-        f" ({seconds:.1f} s).",
+        f"Sixstage is {'ready for its first runs' if first else 'back, with the data that it had'} ({seconds:.1f} s).",
         "",
         f"  Open             {options.url('SIXSTAGE_PORT')}",
         "",

@@ -301,4 +301,3 @@ def _step_total(sums: dict[tuple[str | None, bool], Sums], kinds: Sequence[Kind]
     for one in sums.values():
         whole.merge(one)
     return figures_of(whole, kinds)
-

@@ -74,9 +74,7 @@ def build_claims(scopes: list[Scope]) -> list[Claim]:
                     owner = _CARRYING.get(owner, owner)
                 claims.append(Claim(part.start, part.end, owner, call.span_id, source, index))
             for attempt in call.failed:  # its time is the model's, and nobody splits it; the pause after it is none
-                claims.append(
-                    Claim(attempt.start, attempt.end, MODEL_UNSPLIT, attempt.span.span_id, UNKNOWN, index)
-                )
+                claims.append(Claim(attempt.start, attempt.end, MODEL_UNSPLIT, attempt.span.span_id, UNKNOWN, index))
             parsing = _parsing(scope, number, call)
             if parsing is not None:
                 claims.append(parsing)

@@ -51,7 +51,7 @@ def test_it_sends_a_mixed_simulated_workload() -> None:
 
 def assert_shows_every_kind(collector: Collector) -> None:
     runs = [span for span in collector.spans if not span.parent_id]
-    calls, engine = collector.of("chat"), collector.of("llm_request")
+    calls = collector.of("chat")
     like_sglang = [span for span in collector.spans if "Req" in span.name]
     assert len(runs) == 42
     assert {run.resource["service.name"] for run in runs} == {
@@ -70,7 +70,28 @@ def assert_shows_every_kind(collector: Collector) -> None:
     assert [call for call in calls if "gen_ai.request.stream" not in call.attributes]
     assert [call for call in calls if call.attributes.get("gen_ai.usage.cache_read.input_tokens") == 0]
     assert [call for call in calls if call.attributes.get("gen_ai.usage.cache_read.input_tokens", 0) > 0]
+    waited = [span for span in collector.spans if span.name == "inference pool"]
+    assert {span.resource["service.name"] for span in waited} >= {"nightly-digest"}
+    assert max(span.end_ns - span.start_ns for span in waited) > 50_000_000
+    found = {span.attributes["sixstage.cache.result"] for span in collector.of("semantic cache")}
+    assert "miss" in found
+    assert found & {"similar", "exact"}  # which one depends on whether the first answer was there when the next came
+    assert {span.resource["service.name"] for span in collector.of("semantic cache")} == {"support-agent"}
+
+
+def test_without_the_techniques_the_burst_waits_in_the_engine_and_every_question_is_asked() -> None:
+    with Collector() as collector:
+        running = demo(
+            *("--runs", "20", "--rate", "300", "--speed", "6", "--endpoint", collector.url),
+            WITHOUT="cache pool bounded-tools",
+        )
+        _, complained = running.communicate(timeout=LIMIT_S)
+
+    assert (running.returncode, complained) == (0, "")
+    assert_whole(collector.spans)
+    assert not [span for span in collector.spans if span.name in ("inference pool", "semantic cache")]
     # The burst: some wait longer for a place than the quickest request takes in all.
+    engine = collector.of("llm_request")
     queued = max(span.attributes["gen_ai.latency.time_in_queue"] for span in engine)
     assert queued > min(span.attributes["gen_ai.latency.e2e"] for span in engine)
 
@@ -146,3 +167,18 @@ def test_a_rate_out_of_range_is_refused_by_name() -> None:
 
     assert running.returncode == 2
     assert "--rate" in complained
+
+
+def test_a_technique_that_there_is_not_is_refused_with_those_that_there_are() -> None:
+    _, complained = demo("--without", "cache,luck").communicate(timeout=LIMIT_S)
+
+    assert "luck: expected cache, pool, bounded-tools" in complained
+
+
+def test_make_hands_the_rate_over(tmp_path: Path) -> None:
+    """``make demo RATE=60``: variables of make's command line are in the environment of what it starts."""
+    (tmp_path / ".runtime").touch()  # an environment that is up to date, so that make installs nothing
+    command = ["make", "-s", "demo", f"VENV={tmp_path}", f"RUN={sys.executable}", "RATE=9999"]
+    told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+
+    assert "9999: expected 1 to 600" in told.stderr

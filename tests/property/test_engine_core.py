@@ -70,6 +70,17 @@ def test_everyone_ends_within_the_limits(
             assert each.produced == len(each.output)
             assert_in_order(each)
     assert_first_come_first_served(bench.log, requests)
+    assert_no_more_reuse_than_was_the_same(bench.log, requests)
+
+
+def assert_no_more_reuse_than_was_the_same(log: EventLog, requests: list[Sequence]) -> None:
+    """Also while others run, decode, are preempted and leave."""
+    whole = {each.id: [*each.prompt, *each.output] for each in requests}
+    for event in log.events:
+        if event.kind == "scheduled":
+            # What it made itself before a preemption it may find again.
+            others = [tokens for id_, tokens in whole.items() if id_ != event.request or not event.first]
+            assert event.cached_tokens <= max((common(whole[event.request], each) for each in others), default=0)
 
 
 def assert_in_order(each: Sequence) -> None:

@@ -16,6 +16,7 @@ class Event:
 
     | kind      | facts                                                                                    |
     | queued    | prompt_tokens, max_tokens, streamed; lasted_ns since the request arrived                 |
+    |           | choices, and ``of`` which request it is one, where several answers were asked for        |
     | scheduled | cached_tokens; ``first`` is False after a preemption                                     |
     | made      | tokens (output), drafted, accepted; ``first``; computed_tokens (of the prompt, if first)  |
     | preempted | tokens made so far                                                                       |
@@ -40,6 +41,8 @@ class Event:
     streamed: bool = False
     running: int = 0
     waiting: int = 0
+    choices: int = 1
+    of: str = ""
 
 
 Listener = Callable[[Event], None]

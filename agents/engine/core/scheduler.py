@@ -85,6 +85,8 @@ class Scheduler:
                 max_tokens=sequence.max_tokens,
                 streamed=sequence.streamed,
                 lasted_ns=now_ns - sequence.arrived_ns,
+                choices=sequence.choices,
+                of=sequence.of,
             )
         )
 

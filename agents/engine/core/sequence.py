@@ -29,6 +29,10 @@ class Sequence:
     streamed: bool = True
     reader: Any = None
     """Where the made tokens go; the scheduler does not look at it."""
+    choices: int = 1
+    """How many answers its request asked for (``n``); each is a sequence of its own."""
+    of: str = ""
+    """The request that it is a choice of, where there are several."""
 
     queued_ns: int | None = None
     scheduled_ns: int | None = None

@@ -15,6 +15,8 @@ class Timeline:
     queued_ns: int
     max_tokens: int
     streamed: bool
+    choices: int = 1
+    of: str = ""
     scheduled_ns: int = 0
     first_token_ns: int = 0
     last_token_ns: int = 0
@@ -54,7 +56,7 @@ class Timelines:
         """The request of an event with the event added, and seconds since its token before. None for steps."""
         if event.kind == "queued":
             arrived_ns = event.at_ns - event.lasted_ns
-            line = Timeline(arrived_ns, event.at_ns, event.max_tokens, event.streamed)
+            line = Timeline(arrived_ns, event.at_ns, event.max_tokens, event.streamed, event.choices, event.of)
             self._open[event.request] = line
             return line, 0.0
         if event.kind == "step":

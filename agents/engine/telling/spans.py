@@ -57,9 +57,9 @@ def tell_vllm(telemetry: Telemetry, served: Served) -> None:
     attributes: dict[str, Any] = {
         "gen_ai.request.id": served.response_id,
         "gen_ai.request.max_tokens": sequence.max_tokens,
-        "gen_ai.request.temperature": request.get("temperature", 1.0),
-        "gen_ai.request.top_p": request.get("top_p", 1.0),
-        "gen_ai.request.n": 1,
+        "gen_ai.request.temperature": _or_one(request.get("temperature")),
+        "gen_ai.request.top_p": _or_one(request.get("top_p")),
+        "gen_ai.request.n": sequence.choices,
         "gen_ai.usage.prompt_tokens": sequence.prompt_tokens,
         "gen_ai.usage.completion_tokens": sequence.produced,
         **_latencies(sequence, sequence.scheduled_ns),
@@ -78,9 +78,9 @@ def tell_sglang(telemetry: Telemetry, served: Served) -> None:
         "module": "sglang::request",
         "gen_ai.request.id": served.response_id,
         "gen_ai.request.max_tokens": sequence.max_tokens,
-        "gen_ai.request.temperature": request.get("temperature", 1.0),
-        "gen_ai.request.top_p": request.get("top_p", 1.0),
-        "gen_ai.request.n": 1,
+        "gen_ai.request.temperature": _or_one(request.get("temperature")),
+        "gen_ai.request.top_p": _or_one(request.get("top_p")),
+        "gen_ai.request.n": sequence.choices,
         "gen_ai.response.model": served.model,
         "gen_ai.response.finish_reasons": json.dumps([finished]),
         "gen_ai.usage.prompt_tokens": sequence.prompt_tokens,
@@ -120,3 +120,8 @@ def _s(from_ns: int | None, to_ns: int | None) -> float:
     assert from_ns is not None, "told before it began"
     assert to_ns is not None, "told before it ended"
     return (to_ns - from_ns) / 1e9
+
+
+def _or_one(asked: float | None) -> float:
+    """A double on the wire, whatever kind of number was asked with."""
+    return 1.0 if asked is None else float(asked)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from agents.engine.core import KvMemory, PagedMemory, RadixMemory, Scheduler
@@ -32,8 +33,11 @@ class Style:
     tell: TellSpan
     id_prefix: str
     """Of a response's id."""
+    resource: Mapping[str, str] = field(default_factory=dict)
+    """What its spans say of the process besides, to be given to `Telemetry`."""
 
 
-VLLM = Style("vllm", "0.32.0", PagedMemory, VllmPage, tell_vllm, "chatcmpl-")
+_VLLM_PROCESS = {"vllm.instrumenting_module_name": "vllm.llm_engine", "vllm.process_id": str(os.getpid())}
+VLLM = Style("vllm", "0.32.0", PagedMemory, VllmPage, tell_vllm, "chatcmpl-", _VLLM_PROCESS)
 SGLANG = Style("sglang", "0.5.23", RadixMemory, SglangPage, tell_sglang, "")
 STYLES = {style.name: style for style in (VLLM, SGLANG)}

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from agents.engine.core import KvMemory
+from agents.engine.core.profiles import CONTEXT, KV_GB_PER_CONTEXT
+
 
 @dataclass(frozen=True)
 class Row:
@@ -123,3 +126,51 @@ def histograms(max_model_len: int) -> tuple[Row, ...]:
             buckets=tokens,
         ),
     )
+
+
+# What a real server says of its cache beside the sizes. The labels change with every version.
+_CACHE = {
+    "_block_size_resolved": "True",
+    "cache_dtype": "auto",
+    "cache_hit_alignment_tokens": "None",
+    "enable_mamba_shared_prefix_checkpoint": "False",
+    "enable_prefix_caching": "True",
+    "gpu_memory_utilization": "0.92",
+    "hash_block_size": "None",
+    "is_attention_free": "False",
+    "kv_cache_dtype_skip_layers": "[]",
+    "kv_cache_layout": "None",
+    "kv_offloading_backend": "native",
+    "kv_offloading_size": "None",
+    "kv_sharing_fast_prefill": "False",
+    "mamba_block_size": "None",
+    "mamba_cache_dtype": "auto",
+    "mamba_cache_mode": "none",
+    "mamba_page_size_padded": "None",
+    "mamba_ssm_cache_dtype": "float32",
+    "num_cpu_blocks": "None",
+    "num_gpu_blocks_override": "None",
+    "prefix_cache_retention_interval": "0",
+    "prefix_caching_hash_algo": "sha256",
+    "prefix_match_unit": "None",
+    "replayssm_buffer_len": "16",
+    "skip_page_size_padded": "None",
+    "sliding_window": "None",
+    "swa_bounded_replay": "True",
+    "use_kda_recoverssm": "False",
+    "use_replayssm": "False",
+    "user_specified_block_size": "False",
+}
+
+
+def cache_config(memory: KvMemory, max_model_len: int) -> dict[str, str]:
+    """The labels of ``vllm:cache_config_info``."""
+    blocks = memory.capacity_tokens // memory.block_tokens
+    return _CACHE | {
+        "block_size": str(memory.block_tokens),
+        "effective_attention_block_size": str(memory.block_tokens),
+        "kv_cache_max_concurrency": str(round(memory.capacity_tokens / max_model_len, 2)),
+        "kv_cache_memory_bytes": str(round(memory.capacity_tokens / CONTEXT * KV_GB_PER_CONTEXT * 1e9)),
+        "kv_cache_size_tokens": str(memory.capacity_tokens),
+        "num_gpu_blocks": str(blocks),
+    }

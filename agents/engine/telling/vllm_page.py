@@ -47,6 +47,8 @@ class VllmPage:
         self._http = HttpFamilies(self.registry)
         self.http = self._http.seen
         self._lines = Timelines()
+        self._choices: dict[str, list[int]] = {}
+        """Tokens of those choices that have ended, by request, while others go on."""
         self._step_tokens = 0
         self._label_all()
         scheduler.listeners.append(self._hear)
@@ -88,6 +90,8 @@ class VllmPage:
                 self._made_tokens(event, line, gap_s)
             case "finished":
                 self._finished(event, line)
+            case "aborted":
+                self._choices.pop(line.of, None)
 
     def _made_tokens(self, event: Event, line: Timeline, gap_s: float) -> None:
         self._step_tokens += event.tokens
@@ -115,8 +119,6 @@ class VllmPage:
         for name, value in (
             ("request_prompt_tokens", event.prompt_tokens),
             ("request_generation_tokens", event.tokens),
-            ("request_max_num_generation_tokens", event.tokens),
-            ("request_params_n", 1),
             ("request_params_max_tokens", line.max_tokens),
             ("request_time_per_output_token_seconds", per_token_s),
             ("e2e_request_latency_seconds", line.e2e_s),
@@ -128,6 +130,19 @@ class VllmPage:
             ("request_prefill_kv_computed_tokens", event.prompt_tokens - event.cached_tokens),
         ):
             self._observe(name, value)
+        self._answered(event, line)
+
+    def _answered(self, event: Event, line: Timeline) -> None:
+        """Once for a request, when the last of its choices ends; never, if one was aborted."""
+        lengths = [event.tokens]
+        if line.choices > 1:
+            lengths = self._choices.setdefault(line.of, [])
+            lengths.append(event.tokens)
+            if len(lengths) < line.choices:
+                return
+            del self._choices[line.of]
+        self._observe("request_max_num_generation_tokens", max(lengths))
+        self._observe("request_params_n", line.choices)
 
     def _made(self, kind: Any, rows: tuple[families.Row, ...]) -> dict[str, Any]:
         made = {}
@@ -151,14 +166,7 @@ class VllmPage:
                 for kind in ("chat_completions", "responses", "other"):
                     self._tool_parser.labels(mode, outcome, kind, self._model)
         self._gauge("engine_sleep_state", sleep_state="awake").set(1)
-        memory = self._scheduler.memory
-        config = {
-            "block_size": str(memory.block_tokens),
-            "num_gpu_blocks": str(memory.capacity_tokens // memory.block_tokens),
-            "kv_cache_size_tokens": str(memory.capacity_tokens),
-            "cache_dtype": "auto",
-            "enable_prefix_caching": "True",
-        }
+        config = families.cache_config(self._scheduler.memory, self._scheduler.costs.max_model_len)
         info = Gauge(
             "vllm:cache_config_info",
             "Information of the LLMEngine CacheConfig",

@@ -66,9 +66,13 @@ class SemanticCache:
     """The last hits, to be read against complaints."""
     counts: dict[str, int] = field(default_factory=lambda: {EXACT: 0, SIMILAR: 0, MISS: 0})
 
-    async def find(self, scope: Scope, question: str) -> Hit | None:
-        """The user's own answers first, then those shared within the tenant; exact before similar."""
-        with self.telemetry.plain("semantic cache") if self.telemetry else nullcontext() as span:
+    async def find(self, scope: Scope, question: str, *, telemetry: Spans | None = None) -> Hit | None:
+        """The user's own answers first, then those shared within the tenant; exact before similar.
+
+        ``telemetry``: of who asks, where several share the cache.
+        """
+        spans = telemetry or self.telemetry
+        with spans.plain("semantic cache") if spans else nullcontext() as span:
             hit = await self._find(scope, question)
             kind = hit.kind if hit else MISS
             self.counts[kind] += 1

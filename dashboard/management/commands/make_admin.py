@@ -25,10 +25,7 @@ class Command(BaseCommand):
     def handle(self, *_args: Any, username: str, project: str, email: str, **_options: Any) -> None:
         home = Project.objects.filter(slug=project).first()
         if home is None:
-            known = (
-                ", ".join(Project.objects.values_list("slug", flat=True))
-                or "none yet: run manage.py prepare first"
-            )
+            known = ", ".join(Project.objects.values_list("slug", flat=True)) or "none yet: run manage.py prepare first"
             raise CommandError(f"no project {project!r}; there are: {known}")
         user, made = User.objects.get_or_create(username=username, defaults={"email": email})
         if made or os.environ.get("SIXSTAGE_ADMIN_PASSWORD"):

@@ -89,8 +89,14 @@ def _unsplit(run: RunDetail) -> list[str]:
 
 
 def _queue(run: RunDetail) -> list[str]:
-    waited = [c for c in run.calls if c.queue_ns]
-    return [f"{plural(len(waited), 'call')} waited in the engine or gateway."] if waited else []
+    said = []
+    own_ns = sum(p.end_ns - p.start_ns for p in run.phases if p.owner == "queue" and p.source == "client")
+    if own_ns:
+        said.append(f"{duration(own_ns)} of it was on the agent’s side, before a call.")
+    if waited := [c for c in run.calls if c.queue_ns]:
+        theirs_ns = sum(c.queue_ns or 0 for c in waited)
+        said.append(f"{plural(len(waited), 'call')} waited {duration(theirs_ns)} in the engine or gateway.")
+    return said
 
 
 def _parsing(run: RunDetail) -> list[str]:

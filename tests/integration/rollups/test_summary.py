@@ -112,9 +112,7 @@ def test_a_finer_filter_is_answered_from_rows(project: Project, name: str) -> No
     assert found.looked_from_unix_ns is None
 
 
-def test_rows_are_counted_newest_first_while_there_is_time(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_are_counted_newest_first_while_there_is_time(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = RunFilter(from_unix_ns=NIGHT - 31 * HOURS, to_unix_ns=NIGHT + 41 * HOURS, q="s")
     found = summarise(Scope(project_id=project.pk), Question(wanted=wanted, budget_s=0), NIGHT)
     assert found.looked_from_unix_ns == NIGHT + 41 * HOURS

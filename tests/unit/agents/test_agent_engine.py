@@ -94,7 +94,9 @@ async def test_what_it_cannot_serve_it_refuses_with_a_reason(rig: Rig) -> None:
         ({"model": "other"}, "the model here is"),
         ({"messages": []}, "at least one message"),
         ({"messages": ["x"]}, "an object with a role"),
-        ({"n": 2}, "n above 1"),
+        ({"n": 0}, "n must be"),
+        ({"n": "two"}, "n must be"),
+        ({"n": 2, "temperature": 0}, "greedy sampling"),
         ({"max_tokens": "x"}, "max_tokens must be"),
     ):
         response = await rig.http.post(f"{rig.url}/chat/completions", json=good | wrong)

@@ -10,6 +10,7 @@ import pytest
 from agents.engine import Refusal, Reply, call
 from agents.engine.playbook import AskedTool
 from agents.errors import ModelError
+from agents.telemetry import Telemetry
 from agents.tools import Tool, tool
 from tests.unit.agents.otlp_collector import Span
 from tests.unit.agents.rig import Rig, bodies
@@ -145,6 +146,17 @@ async def test_a_cancelled_run_cancels_its_tools_and_ends_its_spans(rig: Rig) ->
     for span in (told.one("invoke_agent"), told.one("execute_tool")):
         assert span.attributes["error.type"] == "cancelled"
     assert_complete(told.spans)
+
+
+async def test_a_collector_that_is_away_changes_no_answer(rig: Rig) -> None:
+    rig.playbook.plan("Go.", Reply(calls=[call("find_order", number=7)]), Reply("On its way."))
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        nobody = f"http://127.0.0.1:{unused.getsockname()[1]}"
+        with Telemetry("lonely", endpoint=nobody, every_s=0.01, close_s=0.2) as lonely:
+            result = await rig.agent(find_order, telemetry=lonely).run("Go.")
+
+    assert (result.text, result.failed_tools) == ("On its way.", 0)
 
 
 async def test_a_failing_sub_agent_is_a_failing_tool(rig: Rig) -> None:

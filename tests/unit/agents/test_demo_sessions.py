@@ -16,7 +16,7 @@ class Shop(Role):
     def deploy(self) -> list[Agent]:
         return [cast(Agent, name) for name in ("current", "candidate")]
 
-    def question(self, flaw: str | None) -> tuple[str, Sequence[Reply]]:
+    def question(self, flaw: str | None, opens: bool) -> tuple[str, Sequence[Reply]]:
         raise NotImplementedError
 
 

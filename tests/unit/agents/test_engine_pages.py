@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import httpx
@@ -18,6 +18,7 @@ from agents.engine.telling.style import Style
 from agents.telemetry import Telemetry
 from tests.unit.agents.conftest import TLS
 from tests.unit.agents.otlp_collector import Collector
+from tests.unit.engines_captures.recorded import requests
 
 REAL = Path(__file__).parents[2] / "data" / "engines" / "snapshots"
 MODEL = "sim-70b"
@@ -44,7 +45,7 @@ class Page:
 
 
 async def served(
-    style: Style, collector: Collector, questions: Iterable[str], *, leave: bool = False, **given: object
+    style: Style, collector: Collector, questions: Iterable[str], *, leave: bool = False, n: int = 1, **given: object
 ) -> tuple[str, EventLog, list[dict]]:
     """What the page says after these questions were asked at once, twice; the truth; and the answers."""
     log, playbook = EventLog(), Playbook(seed=3)
@@ -66,7 +67,7 @@ async def served(
         async with serve(engine) as url, httpx.AsyncClient(trust_env=False, verify=TLS, timeout=60) as http:
 
             async def ask(question: str) -> None:
-                body = {"model": MODEL, "messages": [{"role": "user", "content": question}]}
+                body = {"model": MODEL, "messages": [{"role": "user", "content": question}], "n": n}
                 response = await http.post(f"{url}/chat/completions", json=body)
                 answers.append(response.json())
 
@@ -98,11 +99,34 @@ async def test_its_families_are_vllms_by_name_type_and_label(collector: Collecto
     assert {name: ours.types.get(name) for name in real.types} == real.types
     assert {name for name in ours.types if name.startswith("vllm:")} <= set(real.types)
     for name, labels in real.labels.items():
-        if name != "vllm:cache_config_info":  # its labels change with every version
-            assert ours.labels.get(name) == labels, name
+        assert ours.labels.get(name) == labels, name
     buckets = [line.split(" ")[0].replace("tiny-llama", MODEL) for line in real_lines() if "_bucket{" in line]
     have = {line.split(" ")[0] for line in text.splitlines() if "_bucket{" in line}
     assert [each for each in buckets if each not in have and "le=" in each and "_tokens_bucket" not in each] == []
+
+
+async def test_its_spans_are_vllms_but_for_the_label(collector: Collector) -> None:
+    with Telemetry("vllm", endpoint=collector.url, simulated=True, resource=VLLM.resource) as own:
+        engine = SimulatedEngine(MODEL, Playbook(seed=3), telemetry=own, clock=Clock(60))
+        async with serve(engine) as url, httpx.AsyncClient(trust_env=False, verify=TLS, timeout=60) as http:
+            for temperature in (0, 1):  # a zero is left out, there as here
+                body = {"model": MODEL, "messages": [{"role": "user", "content": "Hello?"}], "temperature": temperature}
+                await http.post(f"{url}/chat/completions", json=body | {"max_tokens": 4})
+
+    ours, real = collector.of("llm_request"), requests("run1_tiny_http")
+    assert {shape(span.attributes) for span in ours} == {shape(span.attributes) for span in real}
+    assert {(span.name, span.scope, span.kind, span.failed) for span in ours} == {
+        (span.name, span.scope_name, span.kind, False) for span in real
+    }
+    assert not any(span.status or span.events for span in ours)
+    assert not any(span.status or span.events for span in real)
+    label = {"sixstage.simulated"}
+    assert set(ours[0].resource) - label == set(real[0].resource)
+    assert shape(ours[0].resource) - {("sixstage.simulated", bool)} == shape(real[0].resource)
+
+
+def shape(attributes: Mapping[str, object]) -> frozenset[tuple[str, type]]:
+    return frozenset((name, type(value)) for name, value in attributes.items())
 
 
 def real_lines() -> list[str]:
@@ -151,6 +175,23 @@ async def test_the_identities_of_real_servers_hold(collector: Collector) -> None
     assert page["vllm:spec_decode_num_accepted_tokens_per_pos_total"] == sum(event.accepted for event in made)
     assert page["vllm:kv_cache_usage_perc"] == page["vllm:num_requests_running"] == 0
     assert page["http_requests_total"] == 25
+
+
+async def test_with_several_answers_the_prompt_counts_with_each_and_the_request_once(collector: Collector) -> None:
+    """As captured with n=2: 31 spans of 30 requests, 30 in the histograms of requests, their longest answers alone."""
+    text, _, answers = await served(VLLM, collector, QUESTIONS[:3], n=2)
+    page, real = Page(text), Page((REAL / "run1_tiny_http-s4-final.prom").read_text())
+    usages = [answer["usage"] for answer in answers]
+
+    assert len(collector.of("llm_request")) == page["vllm:request_prompt_tokens_count"] == 12
+    assert page["vllm:request_params_n_count"] == page["vllm:request_max_num_generation_tokens_count"] == 6
+    assert page["vllm:request_params_n_sum"] == 12
+    assert page["vllm:request_max_num_generation_tokens_sum"] == page["vllm:generation_tokens_total"] / 2
+    assert page["vllm:generation_tokens_total"] == sum(usage["completion_tokens"] for usage in usages)
+    assert page["vllm:prompt_tokens_total"] == 2 * sum(usage["prompt_tokens"] for usage in usages)
+    assert page["vllm:request_success_total"] == 12
+    for histogram in ("request_params_n", "request_max_num_generation_tokens"):
+        assert real[f"vllm:{histogram}_count"] == real["vllm:request_prompt_tokens_count"] - 1
 
 
 async def test_preemptions_show_on_the_page_and_not_on_spans(collector: Collector) -> None:

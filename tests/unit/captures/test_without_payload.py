@@ -61,8 +61,6 @@ def _parts(capture: Capture, trimming: Trimming) -> Iterator[tuple[Signal, Any]]
         request: Message = parse(signal, body.content(), refusals)
         trimming.strip(request)
         parts = (
-            split_traces(request, refusals, trimming)
-            if signal == Signal.TRACES
-            else split_logs(request, trimming)[0]
+            split_traces(request, refusals, trimming) if signal == Signal.TRACES else split_logs(request, trimming)[0]
         )
         yield from ((signal, part) for part in parts)

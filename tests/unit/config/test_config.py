@@ -69,9 +69,7 @@ def test_production_names_what_is_missing(name: str) -> None:
         ("LOG_FORMAT", "xml", "json, text"),
     ],
 )
-def test_a_value_that_cannot_be_read_fails_by_name(
-    tmp_path: Path, name: str, value: str, expected: str
-) -> None:
+def test_a_value_that_cannot_be_read_fails_by_name(tmp_path: Path, name: str, value: str, expected: str) -> None:
     with pytest.raises(ImproperlyConfigured, match=rf"SIXSTAGE_{name}='{value}'.*{expected}"):
         read_config(embedded(tmp_path, **{f"SIXSTAGE_{name}": value}))
 

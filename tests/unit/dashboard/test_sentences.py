@@ -32,6 +32,19 @@ def test_an_unsplit_call_that_did_not_stream_says_why() -> None:
     assert "First token unknown for its call: the provider did not stream." in said(run)
 
 
+def test_waiting_on_the_agents_side_is_not_laid_to_the_engine() -> None:
+    run = drawn_run(
+        """
+        queue 0 100 pool client
+        queue 100 102 c1 engine
+        decode 102 150 c1 engine
+        """,
+        calls=[call("c1", 100, 150, queue_ns=2 * MS)],
+    )
+    assert "100 ms of it was on the agent’s side, before a call." in said(run)
+    assert "1 call waited 2.0 ms in the engine or gateway." in said(run)
+
+
 def test_failed_tools_are_counted() -> None:
     tools = [tool("t1", 0, 100, ok=False), tool("t2", 0, 60)]
     assert "1 of 2 tool calls failed." in said(drawn_run("tool_execution 0 100 t1", tools=tools))

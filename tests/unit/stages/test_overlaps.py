@@ -80,8 +80,11 @@ def test_a_very_deep_nest_of_sub_agents_is_flattened_and_exact() -> None:
 
 
 def test_a_run_of_no_length_within_a_gap_has_no_phase() -> None:
-    assert only_run("""
+    assert (
+        only_run("""
         agent      10 10  agent
           chat      5  8  call
           search   15 20  tool
-    """).phases == ()
+    """).phases
+        == ()
+    )

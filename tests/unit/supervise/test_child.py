@@ -44,9 +44,7 @@ async def test_one_that_dies_is_restarted_and_said_so() -> None:
     assert probe._process
     os.kill(probe._process.pid, signal.SIGKILL)
     await until(told, "(restart 1)")
-    await until(
-        told, "alive\nsixstage | probe was ended by SIGKILL; starting it again in 0.2 s (restart 1)\nprobe"
-    )
+    await until(told, "alive\nsixstage | probe was ended by SIGKILL; starting it again in 0.2 s (restart 1)\nprobe")
     await probe.stop()
     await keeper
     assert probe.restarts == 1
@@ -76,9 +74,7 @@ async def test_one_that_will_not_end_is_killed_with_all_that_it_started() -> Non
     await probe.stop()
     assert "did not end within" in told.getvalue()
     async with asyncio.timeout(5):
-        while (
-            Path(f"/proc/{inner}").exists() and "Z" not in Path(f"/proc/{inner}/stat").read_text().split()[2]
-        ):
+        while Path(f"/proc/{inner}").exists() and "Z" not in Path(f"/proc/{inner}/stat").read_text().split()[2]:
             await asyncio.sleep(0.01)
 
 
@@ -106,9 +102,7 @@ def test_it_ends_with_a_supervisor_that_was_killed() -> None:
         "    await asyncio.sleep(60)\n"
         "asyncio.run(main())"
     )
-    with subprocess.Popen(
-        [sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, text=True
-    ) as supervisor:
+    with subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, text=True) as supervisor:
         assert supervisor.stdout
         inner = int(supervisor.stdout.readline().split("|")[1])
         supervisor.kill()

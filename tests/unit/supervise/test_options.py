@@ -30,9 +30,7 @@ def test_two_things_cannot_share_a_port() -> None:
 
 
 def test_production_starts_no_servers_of_its_own() -> None:
-    with pytest.raises(
-        StartError, match=r"SIXSTAGE_DATABASE_URL is not set(.|\n)*SIXSTAGE_REDIS_URL is not set"
-    ):
+    with pytest.raises(StartError, match=r"SIXSTAGE_DATABASE_URL is not set(.|\n)*SIXSTAGE_REDIS_URL is not set"):
         read_options({"SIXSTAGE_MODE": "production"})
 
 

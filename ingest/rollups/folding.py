@@ -21,7 +21,7 @@ from ingest.rollups.steps import QUARTER_NS, Step, day_of
 from ingest.stored import direct_cursor
 
 KEYS_MOST = 500  # of a kind in a project and UTC day
-DELTAS_AT_ONCE = 40  # those of some 8,000 traces: more would be no quicker, and is the most that a worker holds
+DELTAS_AT_ONCE = 10  # those of some 2,000 traces: what is held at once must be small, and more would be little quicker
 DAY_MINUTES = 1440
 _LOCK = 0x51_57_A6_05
 

@@ -20,10 +20,11 @@ from ingest.models import Project
 from ingest.read.figuring import Sums, figures_of
 from ingest.read.runs import BadFilter, RunFilter, conditions
 from ingest.read.values import Figures, Group, Summary, SummaryStep
-from ingest.rollups.counting import Cell, Flag, Key, Kind
+from ingest.rollups.counting import Flag, Key, Kind
 from ingest.rollups.folding import zone_of
 from ingest.rollups.from_rows import Cells, count_rows
-from ingest.rollups.kept import read_kept
+from ingest.rollups.horizon import kept_from
+from ingest.rollups.kept import Waiting, read_placed
 from ingest.rollups.steps import SECOND_NS, Piece, cover, day_of, step_index
 from ingest.scope import Scope
 from ingest.snapshot import snapshot
@@ -34,6 +35,7 @@ STEPS_MOST, GROUPS_MOST = 2_000, 200
 BUDGET_S = 3.0  # for counting rows
 FIRST_SLICE_NS = 3_600 * SECOND_NS
 IN_KEYS = ("service", "version", "environment", "agent", "model", "status")
+PLAIN_GROUPS = (None, "service", "environment", "agent", "status")
 BEYOND_KEYS = ("tool", "session", "user", "min_wall_ns", "q")
 _DIMENSIONS = {"model": ("models", "own"), "tool": ("own",), "status": ()}
 
@@ -106,15 +108,21 @@ def _bounds(from_ns: int, to_ns: int, step: str | None, zone: Any) -> list[int]:
     return sorted(border for border in borders if from_ns <= border <= to_ns)
 
 
+Place = tuple[str | None, bool, int]  # group, whether it is the rest, flags
+BEYOND_BOUND: Place = (None, True, -1)  # what a filter cannot tell apart: its key is one of those beyond the bound
+
+
 class _Reading:
     """Cells that fit the question, by kind, step and group."""
 
     def __init__(self, scope: Scope, asked: Question, wanted: RunFilter, bounds: list[int], now_ns: int) -> None:
         self.scope, self.wanted, self.bounds, self.now_ns = scope, wanted, bounds, now_ns
         self.group_by, self.budget_s = asked.group_by, asked.budget_s
+        self.narrowed = any(getattr(wanted, name) is not None for name in IN_KEYS)
         self.sums: dict[tuple[int, str | None, bool], Sums] = {}  # by step, group, whether it is the rest
         self.made_from: dict[Kind, str] = {}
         self.looked_from_ns: int | None = None
+        self.waiting: Waiting | None = None
 
     def from_rollups(self, cursor: Any, kind: Kind) -> bool:
         """Whether the keys of this kind tell enough; then they are counted."""
@@ -123,20 +131,32 @@ class _Reading:
             return False
         if kind is Kind.TOOL and wanted.model is not None:
             return False
-        narrowed = any(getattr(wanted, name) is not None for name in IN_KEYS)
         pieces = self._cover(cursor)
         whole = [piece for piece in pieces if piece.step is not None]
-        cells = read_kept(cursor, self.scope.project_id, whole, self.bounds, [kind])
-        if narrowed and any(key.is_other for _, _, key in cells):
+        if self.waiting is None:
+            self.waiting = Waiting(cursor, self.scope.project_id, whole)
+        cells = read_placed(
+            cursor, self.scope.project_id, whole, self.bounds, kind, lambda key: self._places(kind, key), self.waiting
+        )
+        if any(place == BEYOND_BOUND for _, place in cells):
             return False
-        fitting = {place: cell for place, cell in cells.items() if self._fits(kind, place[2])}
+        for (at, (group, rest, flags)), cell in cells.items():
+            self._sums(at, group, rest).add(kind, flags, cell)
         for piece in pieces:
             if piece.step is None:
-                for place, cell in self._count(cursor, kind, [piece.from_ns, piece.to_ns]).items():
-                    _add(fitting, (place[0], step_index(self.bounds, piece.from_ns), place[2]), cell)
-        self._take(kind, fitting)
+                at = step_index(self.bounds, piece.from_ns)
+                cells_of = self._count(cursor, kind, [piece.from_ns, piece.to_ns]).items()
+                self._take(kind, {(k, at, key): cell for (k, _, key), cell in cells_of})
         self.made_from[kind] = "rollups"
         return True
+
+    def _places(self, kind: Kind, key: Key) -> Iterable[Place]:
+        """Under what a key's cells count, if they fit."""
+        if key.is_other:
+            return (BEYOND_BOUND,) if self.narrowed else ((None, True, key.flags),)
+        if not self._fits(kind, key):
+            return ()
+        return ((group, False, key.flags) for group in self._groups(kind, key))
 
     def _cover(self, cursor: Any) -> list[Piece]:
         """The whole steps between each two bounds; neighbours of one length together."""
@@ -146,10 +166,11 @@ class _Reading:
             [self.scope.project_id],
         )
         row = cursor.fetchone()
-        zone = zone_of(row[0]) if row else None
+        zone, kept = zone_of(row[0]) if row else None, kept_from(cursor)
+        plain = self.group_by in PLAIN_GROUPS and self.wanted.version is None and self.wanted.model is None
         pieces: list[Piece] = []
         for first, last in zip(self.bounds, self.bounds[1:], strict=False):
-            for piece in cover(first, last, zone):
+            for piece in cover(first, last, zone, kept, plain=plain):
                 before = pieces[-1] if pieces else None
                 if before and before.step is not None and (before.step, before.to_ns) == (piece.step, piece.from_ns):
                     pieces[-1] = before._replace(to_ns=piece.to_ns)
@@ -217,10 +238,13 @@ class _Reading:
     def _take(self, kind: Kind, cells: Cells) -> None:
         for (_, step, key), cell in cells.items():
             for group in self._groups(kind, key):
-                place = (step, group, key.is_other)
-                if place not in self.sums:
-                    self.sums[place] = Sums()
-                self.sums[place].add(kind, key.flags, cell)
+                self._sums(step, group, key.is_other).add(kind, key.flags, cell)
+
+    def _sums(self, step: int, group: str | None, rest: bool) -> Sums:
+        place = (step, group, rest)
+        if place not in self.sums:
+            self.sums[place] = Sums()
+        return self.sums[place]
 
     def _groups(self, kind: Kind, key: Key) -> Iterable[str | None]:
         """Under which values of the dimension something counts; a run with several models under each."""
@@ -234,13 +258,6 @@ class _Reading:
         if name == "tool":
             return (key.own,) if kind is Kind.TOOL else ()
         return (getattr(key, name),)
-
-
-def _add(cells: Cells, place: tuple[int, int, Key], cell: Cell) -> None:
-    if place in cells:
-        cells[place].add(cell)
-    else:
-        cells[place] = cell
 
 
 def _summary(reading: _Reading, asked: Question, zone: str) -> Summary:

@@ -102,6 +102,10 @@ class Key(NamedTuple):
         """Where the values of a key go that is beyond the bound."""
         return Key(self.flags | Flag.OTHER, None, None, None, None, None, (), None)
 
+    def as_plain(self) -> Key:
+        """Where it counts in plain steps."""
+        return Key(self.flags, self.environment, self.service, None, self.agent, None, (), None)
+
 
 class Place(NamedTuple):
     """Where a cell is: which minute, and under which key."""

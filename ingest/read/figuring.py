@@ -8,8 +8,8 @@ from typing import Any
 
 from ingest.packed import OWNERS
 from ingest.read.values import Band, CallFigures, Distribution, Errors, Figures, RunFigures, ToolFigures
-from ingest.rollups.bins import midpoint, quantile
-from ingest.rollups.counting import METRICS, Cell, Flag, Kind
+from ingest.rollups.bins import midpoint, quantiles
+from ingest.rollups.counting import METRICS, Cell, Flag, Kind, add_bins
 from ingest.stages.model import Outside, Stage
 
 _AT = {kind: {metric: at for at, metric in enumerate(metrics)} for kind, metrics in METRICS.items()}
@@ -71,8 +71,7 @@ class Sums:
             if flags & without:
                 continue
             total += cell.sums[at]
-            for index, count in cell.bins[at].items():
-                bins[index] = bins.get(index, 0) + count
+            add_bins(bins, cell.bins[at])
         return bins, total
 
     def completion(self) -> list[Band]:
@@ -168,7 +167,7 @@ def _errors(sums: Sums, kind: Kind) -> Errors:
 def _spread(sums: Sums, kind: Kind, metric: str) -> Distribution:
     bins, total = sums.bins(kind, metric)
     count = sum(bins.values())
-    p50, p90, p95, p99 = (quantile(bins, q) for q in (0.5, 0.9, 0.95, 0.99))
+    p50, p90, p95, p99 = quantiles(bins, (0.5, 0.9, 0.95, 0.99))
     return Distribution(
         count=count, p50_ns=p50, p90_ns=p90, p95_ns=p95, p99_ns=p99, sum_ns=total if count else None,
         mean_ns=total // count if count else None,

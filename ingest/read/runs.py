@@ -16,6 +16,7 @@ LIMIT_MOST = 500
 FACETS = ("service", "agent", "model", "tool", "status", "environment", "version")
 FACET_VALUES = 12
 DAY_NS = 86_400 * 10**9
+GRACE_NS = 7 * DAY_NS
 
 # Each order ends in the run's identity, so that a cursor names one place.
 ORDERS = {
@@ -109,8 +110,7 @@ def conditions(scope: Scope, wanted: RunFilter, now_ns: int) -> tuple[str, list[
 
     if wanted.from_unix_ns is not None:
         narrow("end_unix_ns >= %s", wanted.from_unix_ns)
-        # A run is received after it ended, so older partitions need not be looked at (a day's grace for clocks).
-        narrow("day >= %s", _day(wanted.from_unix_ns - DAY_NS))
+        narrow("day >= %s", first_day(wanted.from_unix_ns))
     if wanted.to_unix_ns is not None:
         narrow("end_unix_ns < %s", wanted.to_unix_ns)
     for field, column in _EQUALITIES.items():
@@ -145,9 +145,11 @@ def _status(status: str, now_ns: int) -> tuple[Any, ...]:
     raise BadFilter(f"status={status!r}: expected one of ok, error, open")
 
 
-def _day(unix_ns: int) -> dt.date:
+def first_day(from_unix_ns: int) -> dt.date:
+    """From which partition on to look for what ended at an instant or later. Its trace was received after that, but
+    for spans that came before: a week's grace for runs that long, and for clocks."""
     first, last = dt.date(1970, 1, 1), dt.date(9999, 1, 1)
-    return min(last, first + dt.timedelta(days=max(0, min(unix_ns // DAY_NS, 2_900_000))))
+    return min(last, first + dt.timedelta(days=max(0, min((from_unix_ns - GRACE_NS) // DAY_NS, 2_900_000))))
 
 
 def _cursor(row: dict[str, Any]) -> str:

@@ -18,7 +18,7 @@ from django.db.utils import OperationalError
 
 from ingest.models import Project
 from ingest.read.figuring import Sums, figures_of
-from ingest.read.runs import BadFilter, RunFilter, conditions
+from ingest.read.runs import BadFilter, RunFilter, conditions, first_day
 from ingest.read.values import Figures, Group, Summary, SummaryStep
 from ingest.rollups.counting import Flag, Key, Kind
 from ingest.rollups.folding import zone_of
@@ -142,11 +142,8 @@ class _Reading:
             return False
         for (at, (group, rest, flags)), cell in cells.items():
             self._sums(at, group, rest).add(kind, flags, cell)
-        for piece in pieces:
-            if piece.step is None:
-                at = step_index(self.bounds, piece.from_ns)
-                cells_of = self._count(cursor, kind, [piece.from_ns, piece.to_ns]).items()
-                self._take(kind, {(k, at, key): cell for (k, _, key), cell in cells_of})
+        if rest := [(piece.from_ns, piece.to_ns) for piece in pieces if piece.step is None]:
+            self._take(kind, self._count(cursor, kind, self.bounds, rest))
         self.made_from[kind] = "rollups"
         return True
 
@@ -217,9 +214,9 @@ class _Reading:
                 raise
             return None
 
-    def _count(self, cursor: Any, kind: Kind, bounds: Sequence[int]) -> Cells:
+    def _count(self, cursor: Any, kind: Kind, bounds: Sequence[int], within: Sequence[tuple[int, int]] = ()) -> Cells:
         wanted = self.wanted
-        # Calls and tools may end in the range though their run ends after it; none ends after its run was received.
+        # Calls and tools may end in the range though their run ends after it.
         window = replace(
             wanted,
             from_unix_ns=None if kind is not Kind.RUN else bounds[0],
@@ -228,11 +225,14 @@ class _Reading:
             cursor=None,
         )
         where, parameters = conditions(self.scope, window, self.now_ns)
+        if kind is not Kind.RUN:
+            where, parameters = f"{where} AND day >= %s", [*parameters, first_day(bounds[0])]
         item = {Kind.CALL: ("model", wanted.model), Kind.TOOL: ("name", wanted.tool)}.get(kind)
         dimensions = () if self.group_by is None else _DIMENSIONS.get(self.group_by, (self.group_by,))
         return count_rows(
             cursor, kind, bounds, where, parameters,
             item=item if item and item[1] is not None else None, dimensions=dimensions,
+            within=within,
         )  # fmt: skip
 
     def _take(self, kind: Kind, cells: Cells) -> None:

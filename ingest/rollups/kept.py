@@ -13,12 +13,16 @@ from ingest.rollups.packing import count_deltas, merge_bodies
 from ingest.rollups.steps import Piece, step_index
 from ingest.stored import direct_cursor
 
+# Each piece is a range of the primary key; all in one question, which costs less than each alone.
 ROWS = """
-    SELECT start_unix_ns, key_id, body FROM ingest_rollup
-    WHERE project_id = %(project_id)s AND step = %(step)s AND kind = %(kind)s
-      AND start_unix_ns >= %(from_ns)s AND start_unix_ns < %(to_ns)s
+    SELECT found.* FROM unnest(%(steps)s::smallint[], %(from_ns)s::bigint[], %(to_ns)s::bigint[])
+        AS piece (step, from_ns, to_ns) CROSS JOIN LATERAL (
+            SELECT start_unix_ns, key_id, body FROM ingest_rollup AS kept
+            WHERE project_id = %(project_id)s AND kept.step = piece.step AND kind = %(kind)s
+              AND start_unix_ns >= piece.from_ns AND start_unix_ns < piece.to_ns {keys} OFFSET 0
+        ) AS found
 """
-OF_KEYS = ROWS + " AND key_id = ANY(%(key_ids)s::int[])"
+ANY_KEY, OF_KEYS = ROWS.format(keys=""), ROWS.format(keys="AND key_id = ANY(%(key_ids)s::int[])")
 WAITING = """
     SELECT body FROM ingest_rollup_delta
     WHERE project_id = %(project_id)s AND last_minute >= %(first)s AND first_minute < %(last)s ORDER BY id
@@ -66,19 +70,20 @@ def read_placed(
     their key; what it has no place for is left where it is."""
     keys = read_keys(cursor, project_id)
     placed = {key_id: found for key_id, key in keys.items() if (found := tuple(places(key)))}
-    narrow = {"key_ids": list(placed)} if len(placed) <= FEW_KEYS else {}
+    wanted: dict[str, Any] = {
+        "project_id": project_id, "kind": kind, "steps": [int(piece.step or 0) for piece in pieces],
+        "from_ns": [piece.from_ns for piece in pieces], "to_ns": [piece.to_ns for piece in pieces],
+    }  # fmt: skip
+    few = len(placed) <= FEW_KEYS
     bodies: defaultdict[tuple[int, P], list[bytes]] = defaultdict(list)
     with direct_cursor() as direct:
-        for step, from_ns, to_ns in pieces:
-            assert step is not None
-            wanted = {
-                "project_id": project_id, "step": int(step), "kind": kind, "from_ns": from_ns, "to_ns": to_ns,
-            }  # fmt: skip
-            direct.execute(OF_KEYS if narrow else ROWS, wanted | narrow, binary=True, prepare=True)
-            for start_ns, key_id, body in direct.fetchall():
-                at = step_index(bounds, start_ns)
-                for place in placed.get(key_id, ()):
-                    bodies[at, place].append(body)
+        if few:
+            wanted["key_ids"] = list(placed)
+        direct.execute(OF_KEYS if few else ANY_KEY, wanted, binary=True, prepare=True)
+        for start_ns, key_id, body in direct.fetchall():
+            at = step_index(bounds, start_ns)
+            for place in placed.get(key_id, ()):
+                bodies[at, place].append(body)
     cells = {place: merge_bodies(together) for place, together in bodies.items()}
     for of, start_ns, key, cell in waiting.cells:
         if of == kind and any(piece.from_ns <= start_ns < piece.to_ns for piece in pieces):

@@ -11,11 +11,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from itertools import chain, compress, repeat
 from operator import itemgetter
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import msgspec
 
-from ingest.rollups.counting import Cell, Gathered, Item, Key, Place, Tally
+from ingest.rollups.counting import Cell, Gathered, Item, Key, Place, Tally, add_bins
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.decode
@@ -122,7 +122,7 @@ def merge_bodies(bodies: Iterable[bytes]) -> Cell:
         for metric, bins in _numbered(one):
             columns[metric].append(bins)
         if one.errors:
-            _add_bins(errors, one.errors)
+            add_bins(errors, one.errors)
     merged = list(map(_merged, columns))
     for code, count in Counter(chain.from_iterable([one.ones for one in packed])).items():
         into, index = merged[code // ONES], code % ONES - 1
@@ -151,20 +151,8 @@ def _merged(column: Iterable[PackedBins]) -> dict[int, int]:
             lanes += int.from_bytes(counts, "little") << LANE_BITS * (first - base)
         into = _one_by_one(base, lanes.to_bytes((lanes.bit_length() + 31) // 32 * 4, "little"))
     for bins in apart:
-        _add_bins(into, bins)
+        add_bins(into, bins)
     return into
-
-
-Name = TypeVar("Name", int, str)
-
-
-def _add_bins(into: dict[Name, int], bins: dict[Name, int]) -> None:
-    if not into:
-        into.update(bins)
-        return
-    get = into.get
-    for index, count in bins.items():
-        into[index] = get(index, 0) + count
 
 
 class Delta(NamedTuple):

@@ -126,6 +126,9 @@ class RunWhole(RunSummary):
 class RunList(Shape):
     runs: list[RunSummary]
     next_cursor: str | None
+    looked_from_unix_ns: MaybeUnixNs = Field(
+        description="set where the time was up first: nothing that ended earlier was looked at"
+    )
 
 
 class Span(Shape):

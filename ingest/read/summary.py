@@ -8,18 +8,17 @@ whole minute always comes from rows.
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
-from django.db import transaction
-from django.db.utils import OperationalError
-
 from ingest.models import Project
+from ingest.read.budget import Budget
 from ingest.read.figuring import Sums, figures_of
 from ingest.read.runs import BadFilter, RunFilter, conditions, first_day
 from ingest.read.values import Figures, Group, Summary, SummaryStep
+from ingest.read.windows import IN_KEYS, fits
 from ingest.rollups.counting import Flag, Key, Kind
 from ingest.rollups.folding import zone_of
 from ingest.rollups.from_rows import Cells, count_rows
@@ -34,7 +33,6 @@ STEPS = {"minute": 60, "quarter": 900, "hour": 3600, "day": 0}
 STEPS_MOST, GROUPS_MOST = 2_000, 200
 BUDGET_S = 3.0  # for counting rows
 FIRST_SLICE_NS = 3_600 * SECOND_NS
-IN_KEYS = ("service", "version", "environment", "agent", "model", "status")
 PLAIN_GROUPS = (None, "service", "environment", "agent", "status")
 BEYOND_KEYS = ("tool", "session", "user", "min_wall_ns", "q")
 _DIMENSIONS = {"model": ("models", "own"), "tool": ("own",), "status": ()}
@@ -151,7 +149,7 @@ class _Reading:
         """Under what a key's cells count, if they fit."""
         if key.is_other:
             return (BEYOND_BOUND,) if self.narrowed else ((None, True, key.flags),)
-        if not self._fits(kind, key):
+        if not fits(self.wanted, kind, key):
             return ()
         return ((group, False, key.flags) for group in self._groups(kind, key))
 
@@ -175,44 +173,21 @@ class _Reading:
                     pieces.append(piece)
         return pieces
 
-    def _fits(self, kind: Kind, key: Key) -> bool:
-        wanted = self.wanted
-        for name in ("service", "version", "environment", "agent"):
-            value = getattr(wanted, name)
-            if value is not None and getattr(key, name) != value:
-                return False
-        if wanted.status is not None and bool(key.flags & Flag.FAILED) != (wanted.status == "error"):
-            return False
-        return wanted.model is None or (wanted.model == key.own if kind is Kind.CALL else wanted.model in key.models)
-
     def from_rows(self, cursor: Any, kind: Kind) -> None:
         """Newest first, in slices that grow, until all is counted or the time is up."""
         self.made_from[kind] = "rows"
-        until_s = time.monotonic() + self.budget_s
+        budget = Budget(self.budget_s)
         end, length = self.bounds[-1], FIRST_SLICE_NS
         while end > self.bounds[0]:
             start = max(self.bounds[0], end - length)
             inner = [bound for bound in self.bounds if start < bound < end]
-            left_ms = int((until_s - time.monotonic()) * 1000)
-            cells = self._within(cursor, kind, [start, *inner, end], left_ms) if left_ms > 0 else None
+            cells = budget.ask(cursor, partial(self._count, cursor, kind, [start, *inner, end]))
             if cells is None:
                 self.looked_from_ns = max(end, self.looked_from_ns or end)
                 return
             first = step_index(self.bounds, start)
             self._take(kind, {(k, first + at, key): cell for (k, at, key), cell in cells.items()})
             end, length = start, length * 2
-
-    def _within(self, cursor: Any, kind: Kind, bounds: list[int], left_ms: int) -> Cells | None:
-        try:
-            with transaction.atomic():
-                cursor.execute(f"SET LOCAL statement_timeout = {left_ms}")
-                cells = self._count(cursor, kind, bounds)
-                cursor.execute("SET LOCAL statement_timeout TO DEFAULT")
-                return cells
-        except OperationalError as error:
-            if getattr(error.__cause__, "sqlstate", None) != "57014":  # not cancelled for its time
-                raise
-            return None
 
     def _count(self, cursor: Any, kind: Kind, bounds: Sequence[int], within: Sequence[tuple[int, int]] = ()) -> Cells:
         wanted = self.wanted
@@ -225,14 +200,12 @@ class _Reading:
             cursor=None,
         )
         where, parameters = conditions(self.scope, window, self.now_ns)
-        if kind is not Kind.RUN:
-            where, parameters = f"{where} AND day >= %s", [*parameters, first_day(bounds[0])]
         item = {Kind.CALL: ("model", wanted.model), Kind.TOOL: ("name", wanted.tool)}.get(kind)
         dimensions = () if self.group_by is None else _DIMENSIONS.get(self.group_by, (self.group_by,))
         return count_rows(
             cursor, kind, bounds, where, parameters,
             item=item if item and item[1] is not None else None, dimensions=dimensions,
-            within=within,
+            within=within, first_day=first_day(bounds[0]),
         )  # fmt: skip
 
     def _take(self, kind: Kind, cells: Cells) -> None:

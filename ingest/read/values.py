@@ -151,10 +151,12 @@ class TraceDetail:
 
 @dataclass(slots=True, kw_only=True)
 class RunPage:
-    """Runs in the order asked for. ``next_cursor`` is None on the last page."""
+    """Runs in the order asked for. ``next_cursor`` is None on the last page. ``looked_from_unix_ns`` is set where the
+    time was up first: nothing that ended earlier was looked at."""
 
     runs: list[RunRow]
     next_cursor: str | None
+    looked_from_unix_ns: int | None = None
 
 
 @dataclass(slots=True, kw_only=True)

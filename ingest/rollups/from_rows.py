@@ -3,6 +3,7 @@ is finer than their keys. In SQL, so that only bins leave the database."""
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Collection, Sequence
 from itertools import chain
 from typing import Any
@@ -90,18 +91,23 @@ def count_rows(
     item: tuple[str, Any] | None = None,
     dimensions: Collection[str] = DIMENSIONS,
     within: Sequence[tuple[int, int]] = (),
+    first_day: dt.date | None = None,
 ) -> Cells:
     """Cells of what ended in the steps between ``bounds`` (ascending), or in parts of them, of the runs for which the
     condition ``runs`` holds; ``item`` is what a call's or tool's column must equal. Keys tell only of the dimensions
-    asked for."""
+    asked for. Partitions of days before the first need not be looked at."""
     columns = [_COLUMNS[name][kind] if name in dimensions else _NONE.get(name, "NULL::text") for name in DIMENSIONS]
     end = _END[kind]
     parts = within or [(bounds[0], bounds[-1])]
     condition = " OR ".join([f"({end} >= %s AND {end} < %s)"] * len(parts))
     told = [list(bounds), *parameters, *chain.from_iterable(parts)]
+    condition = f"({condition})"
     if item is not None:
-        condition = f"({condition}) AND item.{item[0]} = %s"
+        condition += f" AND item.{item[0]} = %s"
         told.append(item[1])
+    if first_day is not None:
+        condition += f" AND run.day >= %s{'' if kind is Kind.RUN else ' AND item.day >= %s'}"
+        told += [first_day] * (1 if kind is Kind.RUN else 2)
     values = ", ".join(f"({at}, ({value})::bigint, NULL)" for at, value in enumerate(_VALUES[kind]))
     grouped = ", ".join(str(number) for number in range(1, 6 + len(DIMENSIONS)))
     cells: Cells = {}
@@ -110,7 +116,7 @@ def count_rows(
                    told.metric, {bin_sql("told.value")} AS bin, told.error, count(*), sum(told.value)
             FROM (SELECT * FROM ingest_run WHERE {runs}) AS run {_FROM[kind]}
             CROSS JOIN LATERAL (VALUES {values}, (-1, NULL, {_ERROR[kind]})) AS told (metric, value, error)
-            WHERE ({condition}) AND (told.value IS NOT NULL OR told.error IS NOT NULL) GROUP BY {grouped}""",
+            WHERE {condition} AND (told.value IS NOT NULL OR told.error IS NOT NULL) GROUP BY {grouped}""",
         told,
     )
     for step, flags, *key, metric, bin_, error, count, sum_ in cursor.fetchall():

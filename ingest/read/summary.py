@@ -16,13 +16,13 @@ from typing import Any
 from ingest.models import Project
 from ingest.read.budget import Budget
 from ingest.read.figuring import Sums, figures_of
+from ingest.read.reach import Reach, read_reach
 from ingest.read.runs import BadFilter, RunFilter, conditions, first_day
 from ingest.read.values import Figures, Group, Summary, SummaryStep
 from ingest.read.windows import IN_KEYS, fits
 from ingest.rollups.counting import Flag, Key, Kind
 from ingest.rollups.folding import zone_of
 from ingest.rollups.from_rows import Cells, count_rows
-from ingest.rollups.horizon import kept_from
 from ingest.rollups.kept import Waiting, read_placed
 from ingest.rollups.steps import SECOND_NS, Piece, cover, day_of, step_index
 from ingest.scope import Scope
@@ -30,6 +30,7 @@ from ingest.snapshot import snapshot
 
 GROUPS = ("service", "environment", "version", "agent", "model", "engine", "tool", "status")
 STEPS = {"minute": 60, "quarter": 900, "hour": 3600, "day": 0}
+PARTS_OF_MINUTES = (10, 15, 20, 30)  # counted from rows
 STEPS_MOST, GROUPS_MOST = 2_000, 200
 BUDGET_S = 3.0  # for counting rows
 FIRST_SLICE_NS = 3_600 * SECOND_NS
@@ -62,6 +63,20 @@ def read_kinds(told: str | None) -> tuple[Kind, ...]:
 
 def summarise(scope: Scope, asked: Question, now_ns: int) -> Summary:
     """Raises BadFilter. Without a range: the last 24 hours."""
+    reading, zone_name = _read(scope, asked, now_ns)
+    return _summary(reading, asked, zone_name)
+
+
+def sums_by_step(scope: Scope, asked: Question, now_ns: int) -> list[tuple[int, int, Sums]]:
+    """Begin, end and sums of each step, for those who need no figures of them; without groups. Raises BadFilter."""
+    reading, _ = _read(scope, asked, now_ns)
+    steps = [(first, last, Sums()) for first, last in itertools.pairwise(reading.bounds)]
+    for (at, _, _), sums in reading.sums.items():
+        steps[at][2].merge(sums)
+    return steps
+
+
+def _read(scope: Scope, asked: Question, now_ns: int) -> tuple[_Reading, str]:
     zone_name = asked.zone or _project_zone(scope)
     zone = zone_of(zone_name)
     if zone.key != zone_name:
@@ -74,13 +89,20 @@ def summarise(scope: Scope, asked: Question, now_ns: int) -> Summary:
     if from_ns >= to_ns:
         raise BadFilter("from and to: expected a range that ends after it begins")
     conditions(scope, wanted, now_ns)  # which refuses what it cannot read
-    bounds = _bounds(from_ns, to_ns, asked.step, zone)
-    reading = _Reading(scope, asked, replace(wanted, from_unix_ns=from_ns, to_unix_ns=to_ns), bounds, now_ns)
     with snapshot() as cursor:
+        reach = read_reach(cursor, scope.project_id)
+        from_ns, to_ns = reach.down(from_ns), reach.up(to_ns)
+        bounds = _bounds(from_ns, to_ns, asked.step, zone)
+        if any(reach.down(bound) != bound for bound in bounds):
+            raise BadFilter(
+                f"step={asked.step!r}, zone={zone.key!r}: expected steps that are still kept of all of this range; "
+                f"take a longer one, in the end days of {reach.zone.key}"
+            )
+        reading = _Reading(scope, asked, replace(wanted, from_unix_ns=from_ns, to_unix_ns=to_ns), bounds, reach, now_ns)
         for kind in asked.kinds:
             if not reading.from_rollups(cursor, kind):
                 reading.from_rows(cursor, kind)
-    return _summary(reading, asked, zone.key)
+    return reading, zone.key
 
 
 def _project_zone(scope: Scope) -> str:
@@ -94,7 +116,7 @@ def _bounds(from_ns: int, to_ns: int, step: str | None, zone: Any) -> list[int]:
     seconds = STEPS.get(step)
     if seconds is None:
         seconds = int(step) if step.isdecimal() and len(step) < 6 else -1
-        if seconds < 60 or seconds % 60 or seconds > 86_400:
+        if seconds not in PARTS_OF_MINUTES and (seconds < 60 or seconds % 60 or seconds > 86_400):
             raise BadFilter(f"step={step!r}: expected one of {', '.join(STEPS)}, or seconds, of whole minutes")
     if (to_ns - from_ns) // ((seconds or 86_400) * SECOND_NS) > STEPS_MOST:
         raise BadFilter(f"step={step!r}: expected at most {STEPS_MOST} steps in the range; take a longer step")
@@ -113,8 +135,10 @@ BEYOND_BOUND: Place = (None, True, -1)  # what a filter cannot tell apart: its k
 class _Reading:
     """Cells that fit the question, by kind, step and group."""
 
-    def __init__(self, scope: Scope, asked: Question, wanted: RunFilter, bounds: list[int], now_ns: int) -> None:
-        self.scope, self.wanted, self.bounds, self.now_ns = scope, wanted, bounds, now_ns
+    def __init__(
+        self, scope: Scope, asked: Question, wanted: RunFilter, bounds: list[int], reach: Reach, now_ns: int
+    ) -> None:
+        self.scope, self.wanted, self.bounds, self.reach, self.now_ns = scope, wanted, bounds, reach, now_ns
         self.group_by, self.budget_s = asked.group_by, asked.budget_s
         self.narrowed = any(getattr(wanted, name) is not None for name in IN_KEYS)
         self.sums: dict[tuple[int, str | None, bool], Sums] = {}  # by step, group, whether it is the rest
@@ -129,7 +153,7 @@ class _Reading:
             return False
         if kind is Kind.TOOL and wanted.model is not None:
             return False
-        pieces = self._cover(cursor)
+        pieces = self._cover()
         whole = [piece for piece in pieces if piece.step is not None]
         if self.waiting is None:
             self.waiting = Waiting(cursor, self.scope.project_id, whole)
@@ -153,21 +177,14 @@ class _Reading:
             return ()
         return ((group, False, key.flags) for group in self._groups(kind, key))
 
-    def _cover(self, cursor: Any) -> list[Piece]:
+    def _cover(self) -> list[Piece]:
         """The whole steps between each two bounds; neighbours of one length together."""
-        cursor.execute(
-            """SELECT summed.zone FROM ingest_rollup_zone AS summed JOIN ingest_project AS project
-               ON project.id = summed.project_id AND project.zone = summed.zone WHERE project.id = %s""",
-            [self.scope.project_id],
-        )
-        row = cursor.fetchone()
-        zone, kept = zone_of(row[0]) if row else None, kept_from(cursor)
         plain = self.group_by in PLAIN_GROUPS and self.wanted.version is None and self.wanted.model is None
         pieces: list[Piece] = []
         for first, last in zip(self.bounds, self.bounds[1:], strict=False):
-            for piece in cover(first, last, zone, kept, plain=plain):
+            for piece in cover(first, last, self.reach.days_zone, self.reach.kept, plain=plain):
                 before = pieces[-1] if pieces else None
-                if before and before.step is not None and (before.step, before.to_ns) == (piece.step, piece.from_ns):
+                if before and (before.step, before.to_ns) == (piece.step, piece.from_ns):
                     pieces[-1] = before._replace(to_ns=piece.to_ns)
                 elif piece.from_ns < piece.to_ns:
                     pieces.append(piece)
@@ -178,15 +195,18 @@ class _Reading:
         self.made_from[kind] = "rows"
         budget = Budget(self.budget_s)
         end, length = self.bounds[-1], FIRST_SLICE_NS
-        while end > self.bounds[0]:
-            start = max(self.bounds[0], end - length)
+        first = max(self.bounds[0], self.reach.runs_from_ns)
+        if first > self.bounds[0]:  # the runs themselves are gone
+            self.looked_from_ns = max(first, self.looked_from_ns or first)
+        while end > first:
+            start = max(first, end - length)
             inner = [bound for bound in self.bounds if start < bound < end]
             cells = budget.ask(cursor, partial(self._count, cursor, kind, [start, *inner, end]))
             if cells is None:
                 self.looked_from_ns = max(end, self.looked_from_ns or end)
                 return
-            first = step_index(self.bounds, start)
-            self._take(kind, {(k, first + at, key): cell for (k, at, key), cell in cells.items()})
+            at_first = step_index(self.bounds, start)
+            self._take(kind, {(k, at_first + at, key): cell for (k, at, key), cell in cells.items()})
             end, length = start, length * 2
 
     def _count(self, cursor: Any, kind: Kind, bounds: Sequence[int], within: Sequence[tuple[int, int]] = ()) -> Cells:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
+from django.conf import settings
 from django.db import transaction
 
 from ingest.rollups.counting import MINUTE_NS, Cell, Key, Tally
@@ -22,7 +23,6 @@ from ingest.rollups.packing import count_deltas, merge_bodies, pack_cell, unpack
 from ingest.rollups.steps import HOUR_NS, QUARTER_NS, UTC_DAY_NS, Step, day_of
 from ingest.stored import direct_cursor
 
-KEYS_MOST = 500  # of a kind in a project and UTC day
 DELTAS_AT_ONCE = 40  # those of some 8,000 traces: more would be no quicker, and is the most that a worker holds
 DAY_MINUTES = 1440
 SUM_NS = UTC_DAY_NS  # of which longer steps are added up at once
@@ -72,8 +72,9 @@ class Slot(NamedTuple):
     key_id: int
 
 
-def fold(most: int = DELTAS_AT_ONCE, keys_most: int = KEYS_MOST) -> int | None:
-    """Fold the eldest deltas; returns how many, or None while another process is at it."""
+def fold(most: int = DELTAS_AT_ONCE, keys_most: int | None = None) -> int | None:
+    """Fold the eldest deltas; returns how many, or None while another process is at it. ``keys_most`` is how many keys
+    a UTC day of a project takes of a kind."""
     with transaction.atomic(), direct_cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [_LOCK])
         (mine,) = cursor.fetchone() or (False,)
@@ -85,7 +86,7 @@ def fold(most: int = DELTAS_AT_ONCE, keys_most: int = KEYS_MOST) -> int | None:
         if not taken:
             return 0
         tally = count_deltas((project_id, body) for _, project_id, body in taken)
-        _add(cursor, _by_slot(cursor, tally, keys_most))
+        _add(cursor, _by_slot(cursor, tally, keys_most or settings.SIXSTAGE_ROLLUP_KEYS))
     return len(taken)
 
 
@@ -272,7 +273,7 @@ def _sum(cursor: Any, project_id: int, of: Step, steps: tuple[Step, ...], zone: 
     """Longer steps from shorter ones; some at a time, as many as memory has room for."""
     cursor.execute("SELECT id, fields FROM ingest_rollup_key WHERE project_id = %s", (project_id,))
     keys = {key_id: as_key(fields) for key_id, fields in cursor.fetchall()}
-    numbers = _Numbers(cursor, KEYS_MOST)
+    numbers = _Numbers(cursor, settings.SIXSTAGE_ROLLUP_KEYS)
     after_ns = from_ns
     while True:
         cursor.execute(

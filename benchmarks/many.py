@@ -67,6 +67,7 @@ def fill(runs: int, days: int, seconds: float, seed: int = 7) -> dict[str, Any]:
     assert project, "the instance has no project: start it first"
     now_ns = time.time_ns()
     make_partitions(now_ns, days)
+    forget_minutes(now_ns)
     writer = _Writer(_templates(), project.pk, now_ns, days, chance)
     written = spans = 0
     for number, ends in enumerate(_passes(runs, days, now_ns, chance)):
@@ -103,6 +104,19 @@ def make_partitions(now_ns: int, days: int) -> None:
 
     for ago in range(days + 1):
         ensure_partitions(now_ns - ago * DAY_NS)
+
+
+def forget_minutes(now_ns: int) -> None:
+    """As an instance that has run for so long has done by itself."""
+    from django.conf import settings
+    from django.db import connection
+
+    from ingest.partitions import today
+    from ingest.rollups.horizon import TELL, Gone
+
+    with connection.cursor() as cursor:
+        last = today(now_ns) - dt.timedelta(days=settings.SIXSTAGE_ROLLUP_MINUTE_DAYS + 1)
+        cursor.execute(TELL, [int(Gone.MINUTES), last])
 
 
 def _passes(runs: int, days: int, now_ns: int, chance: random.Random) -> Iterator[list[int]]:

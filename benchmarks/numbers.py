@@ -21,10 +21,11 @@ import psycopg
 
 from benchmarks.loads import SPANS_A_TRACE, say
 from benchmarks.many import RUNS
+from benchmarks.meter import Meter
 from benchmarks.report import Result, Row
 from tests.instance import ROOT, STOPPED_WITHIN_S, Instance, running_instance
 
-WARM = 9  # answers each
+WARM, CPU_ANSWERS = 9, 20  # answers each
 LOAD_S = 1_500
 WEEK_NS = 7 * 86_400 * 10**9
 CHECKED_DAYS = "2"
@@ -41,6 +42,7 @@ def measure_numbers(spans: int | None = None) -> Result:
         asked = questions(told)
         cold = {name: _cold_ms(instance, path) for name, (path, _, _) in asked.items()}
         warm = {name: _warm_ms(instance, path) for name, (path, _, _) in asked.items()}
+        cpu = {name: _cpu_ms(instance, path) for name, (path, _, _) in asked.items()}
         with psycopg.connect(instance.database_url) as database:
             ((size,),) = database.execute("SELECT pg_database_size(current_database())").fetchall()
     rows = [
@@ -53,10 +55,12 @@ def measure_numbers(spans: int | None = None) -> Result:
         facts={
             "runs and spans stored for row 7": f"{told['runs']:,} and {told['spans']:,}, over {told['days']} days",
             "seconds to write them": told["seconds"],
+            "CPU ms of a warm answer, web and PostgreSQL": {name: round(spent) for name, spent in cpu.items()},
             "MB in the database": round(size / 1e6),
             "load average before and after": [round(before, 2), round(os.getloadavg()[0], 2)],
         },
         faults=faults,
+        read_back=False,
     )
 
 
@@ -116,6 +120,16 @@ def _forget(folder: Path) -> None:
 def _warm_ms(instance: Instance, path: str) -> float:
     _ask(instance, path)
     return statistics.median(_ask(instance, path) for _ in range(WARM))
+
+
+def _cpu_ms(instance: Instance, path: str) -> float:
+    """Of one answer: what holds on a machine that is shared."""
+    _ask(instance, path)
+    meter = Meter(instance)
+    for _ in range(CPU_ANSWERS):
+        _ask(instance, path)
+    spent = meter.spent_s()
+    return (spent["web"] + spent["postgres"]) / CPU_ANSWERS * 1000
 
 
 def _ask(instance: Instance, path: str) -> float:

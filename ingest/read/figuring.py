@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ingest.packed import OWNERS
-from ingest.read.values import Band, CallFigures, Distribution, Errors, Figures, RunFigures, ToolFigures
+from ingest.read.values import Band, CallFigures, Chain, Distribution, Errors, Figures, RunFigures, ToolFigures
 from ingest.rollups.bins import midpoint, quantiles
 from ingest.rollups.counting import METRICS, Cell, Flag, Kind, add_bins
 from ingest.stages.model import Outside, Stage
@@ -125,10 +125,31 @@ def _runs(sums: Sums) -> RunFigures:
         stages={stage.value: _spread(sums, Kind.RUN, stage) for stage in Stage},
         outside={outside.value: _spread(sums, Kind.RUN, outside) for outside in Outside},
         totals_ns={owner.value: sums.sum(Kind.RUN, owner) for owner in OWNERS},
+        chain=_chain(sums),
         completion=sums.completion(),
         unsplit=sums.counted(Kind.RUN, with_=Flag.UNSPLIT),
         estimated=sums.counted(Kind.RUN, with_=Flag.ESTIMATED),
         **_tokens(sums, Kind.RUN),
+    )
+
+
+def _chain(sums: Sums) -> Chain:
+    def spent_ns(*owners: Stage | Outside) -> int:
+        return sum(sums.sum(Kind.RUN, owner) for owner in owners)
+
+    intent = Stage.PREFILL, Stage.DECODE, Stage.TOOL_PARSING
+    final = Stage.RE_ENCODING, Stage.CONTINUE_DECODE
+    in_models_ns = spent_ns(Stage.PREFILL, Stage.DECODE, *final, Outside.QUEUE, Outside.MODEL_UNSPLIT)
+    wall_ns = sums.sum(Kind.RUN, "wall")
+    return Chain(
+        network_ns=spent_ns(Outside.TRANSPORT),
+        queue_ns=spent_ns(Outside.QUEUE),
+        intent_ns=spent_ns(*intent),
+        tools_ns=spent_ns(Stage.TOOL_EXECUTION),
+        final_ns=spent_ns(*final),
+        unsplit_ns=spent_ns(Outside.MODEL_UNSPLIT),
+        own_ns=spent_ns(Outside.ORCHESTRATION),
+        model_share=in_models_ns / wall_ns if wall_ns else None,
     )
 
 

@@ -25,6 +25,10 @@ from ingest.stored import direct_cursor
 
 DELTAS_AT_ONCE = 40  # those of some 8,000 traces: more would be no quicker, and is the most that a worker holds
 DAY_MINUTES = 1440
+# Each longer step from the longest that is its part: few minutes are added several times.
+SUMMED_FROM = (
+    (Step.QUARTER, Step.HOUR), (Step.QUARTER, Step.DAY), (Step.HOUR, Step.PLAIN_HOUR), (Step.DAY, Step.PLAIN_DAY),
+)  # fmt: skip
 SUM_NS = UTC_DAY_NS  # of which longer steps are added up at once
 _LOCK = 0x51_57_A6_05
 
@@ -103,14 +107,23 @@ def _by_slot(cursor: Any, tally: Tally, keys_most: int) -> dict[Slot, Cell]:
     tally.tidy()
     zones = project_zones(cursor)
     numbers = _Numbers(cursor, keys_most)
-    slots: dict[Slot, Cell] = {}
+    minutes_from_ns = kept_from(cursor).minutes_from_ns
+    by_step: dict[Step, dict[Slot, Cell]] = {step: {} for step in Step}
+    plain_ids: dict[tuple[int, int], int] = {}
     for (project_id, kind, minute, key), cell in tally.cells.items():
-        key_id, plain_id = numbers.of(project_id, kind, minute // DAY_MINUTES, key)
+        key_id, plain_ids[project_id, key_id] = numbers.of(project_id, kind, minute // DAY_MINUTES, key)
         start_ns = minute * MINUTE_NS
-        for step, step_ns in starts(start_ns, zones.get(project_id, "UTC")).items():
-            _into(slots, Slot(project_id, step, kind, step_ns, plain_id if step.is_plain else key_id), cell)
+        if start_ns >= minutes_from_ns:
+            _into(by_step[Step.MINUTE], Slot(project_id, Step.MINUTE, kind, start_ns, key_id), cell)
+        quarter_ns = start_ns // QUARTER_NS * QUARTER_NS
+        _into(by_step[Step.QUARTER], Slot(project_id, Step.QUARTER, kind, quarter_ns, key_id), cell)
+    for shorter, step in SUMMED_FROM:
+        for (project_id, _, kind, start_ns, key_id), cell in by_step[shorter].items():
+            at_ns = starts(start_ns, zones.get(project_id, "UTC"))[step]
+            number = plain_ids[project_id, key_id] if step.is_plain else key_id
+            _into(by_step[step], Slot(project_id, step, kind, at_ns, number), cell)
     numbers.keep()
-    return slots
+    return {slot: cell for cells in by_step.values() for slot, cell in cells.items()}
 
 
 def starts(minute_ns: int, zone: str) -> dict[Step, int]:

@@ -136,6 +136,9 @@ class Cell:
         """How many items: each has a wall time."""
         return sum(self.bins[0].values())
 
+    def copy(self) -> Cell:
+        return Cell(self.sums.copy(), [bins.copy() for bins in self.bins], self.errors.copy())
+
     def add(self, other: Cell, sign: int = 1) -> None:
         self.sums = [mine + sign * theirs for mine, theirs in zip(self.sums, other.sums, strict=True)]
         for into, bins in zip(self.bins, other.bins, strict=True):

@@ -136,9 +136,10 @@ def starts(minute_ns: int, zone: str) -> dict[Step, int]:
 
 
 def _into(slots: dict[Slot, Cell], slot: Slot, cell: Cell) -> None:
-    if slot not in slots:
-        slots[slot] = Cell.of(slot.kind)
-    slots[slot].add(cell)
+    if slot in slots:
+        slots[slot].add(cell)
+    else:
+        slots[slot] = cell.copy()
 
 
 def _add(cursor: Any, slots: dict[Slot, Cell]) -> None:

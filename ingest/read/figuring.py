@@ -13,6 +13,7 @@ from ingest.rollups.counting import METRICS, Cell, Flag, Kind, add_bins
 from ingest.stages.model import Outside, Stage
 
 _AT = {kind: {metric: at for at, metric in enumerate(metrics)} for kind, metrics in METRICS.items()}
+_ESTIMATED, _NOT_COMPLETED = int(Flag.ESTIMATED), int(Flag.FAILED | Flag.OPEN)
 BANDS_NS = (500_000_000, 1_000_000_000, 2_000_000_000, 5_000_000_000, 10_000_000_000)
 # In a run with model time that nobody splits these are only known in part.
 _OF_MODELS = dict.fromkeys(
@@ -44,6 +45,7 @@ class Sums:
 
     def counted(self, kind: Kind, with_: int = 0, without: int = 0) -> int:
         """How many items have all of the one flags and none of the others."""
+        with_, without = int(with_), int(without)
         return sum(cell.count for flags, cell in self._of(kind) if flags & with_ == with_ and not flags & without)
 
     @property
@@ -64,7 +66,7 @@ class Sums:
 
     def bins(self, kind: Kind, metric: str) -> tuple[dict[int, int], int]:
         """The bins that a quantile may rest on, and the sum of their values."""
-        at, without = _AT[kind][metric], _WITHOUT[kind].get(metric, 0)
+        at, without = _AT[kind][metric], int(_WITHOUT[kind].get(metric, 0))  # an enum's own & is slow
         bins: dict[int, int] = {}
         total = 0
         for flags, cell in self._of(kind):
@@ -79,12 +81,12 @@ class Sums:
         at = _AT[Kind.RUN]["ttft"]
         runs, completed = [0] * (len(BANDS_NS) + 1), [0] * (len(BANDS_NS) + 1)
         for flags, cell in self._of(Kind.RUN):
-            if flags & Flag.ESTIMATED:
+            if flags & _ESTIMATED:
                 continue
             for index, count in cell.bins[at].items():
                 band = bisect_right(BANDS_NS, midpoint(index))
                 runs[band] += count
-                completed[band] += 0 if flags & (Flag.FAILED | Flag.OPEN) else count
+                completed[band] += 0 if flags & _NOT_COMPLETED else count
         bounds = (0, *BANDS_NS, None)
         return [
             Band(from_ns=bounds[band] or 0, to_ns=bounds[band + 1], runs=runs[band], completed=completed[band])

@@ -10,6 +10,7 @@ import math
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from itertools import accumulate, repeat
 from operator import truediv
 
@@ -32,6 +33,7 @@ def count_bins(values: Sequence[int]) -> Counter[int]:
     return bins
 
 
+@lru_cache(maxsize=4_096)
 def midpoint(index: int) -> int:
     """The value that stands for a bin."""
     return 0 if index == ZERO_BIN else round(2 * GAMMA**index / (GAMMA + 1))

@@ -24,7 +24,7 @@ PackedBins = dict[int, int] | SideBySide
 
 
 class PackedCell(msgspec.Struct, array_like=True, gc=False):
-    """A cell as it is stored. What few bins hold once or twice is listed in ``ones``, each as often, as
+    """A cell as it is stored. Bins that hold little are listed in ``ones``, each as often as it counts, as
     metric * ONES + bin + 1; ``bins`` are the other metrics' by their number (formerly: a list of all)."""
 
     sums: list[int | str]
@@ -42,7 +42,7 @@ _FITS = 2**63
 
 LANE_BITS = 32
 CLOSE_FROM, CLOSE_WITHIN = 8, 4  # bins; and so many times their number is the room they may take
-ONES = 4_096  # beyond the last bin
+ONES, OFTEN = 4_096, 2  # beyond the last bin; and how often bins may count on average to be listed
 
 
 def _plain(cell: Cell) -> PackedCell:
@@ -50,19 +50,15 @@ def _plain(cell: Cell) -> PackedCell:
     ones: list[int] = []
     packed: dict[int, PackedBins] = {}
     for metric, bins in enumerate(cell.bins):
-        if len(bins) >= CLOSE_FROM:
-            packed[metric] = _side_by_side(bins)
-            continue
-        at, listed = metric * ONES + 1, len(ones)
-        for index, count in bins.items():
-            if count == 1:
-                ones.append(at + index)
-            elif count == 2:
-                ones += (at + index, at + index)
+        if len(bins) >= CLOSE_FROM and not isinstance(close := _side_by_side(bins), dict):
+            packed[metric] = close
+        elif bins:
+            counts = bins.values()
+            if sum(counts) <= OFTEN * len(bins) and min(counts) > 0:
+                at = metric * ONES + 1
+                ones += chain.from_iterable([repeat(at + index, count) for index, count in bins.items()])
             else:
-                del ones[listed:]
                 packed[metric] = bins
-                break
     return PackedCell([s if -_FITS <= s < _FITS else str(s) for s in cell.sums], packed, cell.errors, ones)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ingest.rollups.counting import MINUTE_NS, Flag, Key, Kind
+from ingest.rollups.horizon import kept_from
 from ingest.rollups.kept import read_keys
 from ingest.rollups.steps import HOUR_NS, Step
 
@@ -81,9 +82,11 @@ def _told(cursor: Any, project_id: int, wanted: RunFilter, within: Window) -> It
 
 
 def _hours(cursor: Any, project_id: int, key_ids: list[int], within: Window) -> Iterator[Window]:
-    """Hours that hold any of the keys, those beside each other together; of days without hours the whole day."""
+    """Hours that hold any of the keys, those beside each other together; of days whose hours are kept no more the
+    whole day."""
 
-    before_ns = within.to_ns if key_ids else within.from_ns
+    hours_from_ns = kept_from(cursor).hours_from_ns
+    before_ns = within.to_ns if key_ids else within.from_ns - LONGEST_DAY_NS
     while before_ns > within.from_ns - LONGEST_DAY_NS:  # day by day: a run that is not rare is found in the first
         cursor.execute(
             f"SELECT start_unix_ns {BEGINS} LIMIT 1",
@@ -93,14 +96,15 @@ def _hours(cursor: Any, project_id: int, key_ids: list[int], within: Window) -> 
         if day_ns is None:
             return
         before_ns = day_ns
+        if day_ns < hours_from_ns:
+            yield Window(day_ns, day_ns + LONGEST_DAY_NS)
+            continue
         cursor.execute(
             f"SELECT DISTINCT start_unix_ns {BEGINS}",
             [project_id, int(Step.HOUR), key_ids, day_ns - HOUR_NS, day_ns + LONGEST_DAY_NS],
         )
         hours = [hour_ns for (hour_ns,) in cursor.fetchall()]
         run: Window | None = None
-        if not hours:
-            yield Window(day_ns, day_ns + LONGEST_DAY_NS)
         for hour_ns in hours:
             if run is not None and hour_ns + HOUR_NS == run.from_ns:
                 run = Window(hour_ns, run.to_ns)

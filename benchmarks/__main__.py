@@ -10,6 +10,7 @@ from pathlib import Path
 from benchmarks.ingest import Plan, measure
 from benchmarks.kernel import measure_kernel
 from benchmarks.kills import measure_kills
+from benchmarks.numbers import measure_numbers
 from benchmarks.report import Result, as_markdown, joined, save
 
 RESULTS = Path(__file__).parent / "results"
@@ -17,7 +18,9 @@ PARTS: dict[str, Callable[[Plan], Result]] = {
     "kernel": lambda plan: measure_kernel(),
     "ingest": measure,
     "kills": lambda plan: measure_kills(),
+    "numbers": lambda plan: measure_numbers(plan.stored),
 }
+ONLY_ALONE = ("numbers",)  # which take a quarter of an hour, and gigabytes
 
 
 def main() -> int:
@@ -28,14 +31,21 @@ def main() -> int:
     parser.add_argument("--million", action="store_true", help="send 1,000,000 spans, as the targets say")
     parser.add_argument("--rate", type=int, help="spans/s for row 3 (default: half of what row 2 came to)")
     parser.add_argument("--seconds", type=float, default=300, help="each part is given up after this time")
-    parser.add_argument("--only", choices=PARTS, help="measure only this part (default: all)")
+    parser.add_argument("--only", choices=PARTS, help="measure only this part (default: all but row 7)")
+    parser.add_argument("--stored", type=int, help="how many spans' runs to store for row 7 (default: ten million)")
     parser.add_argument("--save", action="store_true", help=f"keep the result in {RESULTS.name}/ under today's date")
     asked = parser.parse_args()
-    plan = Plan(spans=1_000_000 if asked.million else asked.spans, rate=asked.rate, seconds=asked.seconds)
+    plan = Plan(
+        spans=1_000_000 if asked.million else asked.spans, rate=asked.rate, seconds=asked.seconds, stored=asked.stored
+    )
     cores = os.cpu_count() or 1
     if os.getloadavg()[0] > 0.25 * cores:
         print(f"The load average is {os.getloadavg()[0]:.2f} on {cores} cores: the bars bind on an idle machine only.")
-    parts = [measure_part(plan) for name, measure_part in PARTS.items() if asked.only in (None, name)]
+    parts = [
+        measure_part(plan)
+        for name, measure_part in PARTS.items()
+        if name == (asked.only or name) and (asked.only or name not in ONLY_ALONE)
+    ]
     result = joined(parts)
     print(as_markdown(result))
     if asked.save:

@@ -35,6 +35,7 @@ class Plan:
     spans: int
     rate: int | None  # for row 3; None for half of row 2
     seconds: float
+    stored: int | None = None  # spans, for row 7; None for ten million
 
 
 def measure(plan: Plan) -> Result:

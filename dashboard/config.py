@@ -107,6 +107,9 @@ class Config:
     trace_idle_s: int
     body_limit_bytes: int
     retention_days: int
+    rollup_minute_days: int
+    rollup_hour_days: int
+    rollup_keys: int
     pending_limit_bytes: int
     reading_limit_bytes: int
     max_attribute_bytes: int
@@ -157,6 +160,9 @@ def read_config(values: Mapping[str, str] = os.environ) -> Config:
         trace_idle_s=env.integer("TRACE_IDLE_S", 30, 1, 86_400),
         body_limit_bytes=env.integer("BODY_LIMIT_MIB", 64, 1, 1024) << 20,
         retention_days=env.integer("RETENTION_DAYS", 30, 1, 3650),
+        rollup_minute_days=env.integer("ROLLUP_MINUTE_DAYS", 8, 1, 3650),
+        rollup_hour_days=env.integer("ROLLUP_HOUR_DAYS", 400, 1, 3650),
+        rollup_keys=env.integer("ROLLUP_KEYS", 500, 1, 100_000),
         pending_limit_bytes=env.integer("PENDING_LIMIT_MIB", 64, 1, 4096) << 20,
         reading_limit_bytes=env.integer("READING_LIMIT_MIB", 128, 1, 65_536) << 20,
         max_attribute_bytes=env.integer("MAX_ATTRIBUTE_BYTES", 1_000_000, 1024, 1 << 30),

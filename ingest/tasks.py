@@ -18,6 +18,7 @@ from ingest.observing.reporter import Reporter
 from ingest.observing.settled import count_settled
 from ingest.partitions import drop_expired, ensure_partitions
 from ingest.rollups.folding import fold_all
+from ingest.rollups.horizon import drop_steps
 
 PASS_S = 5.0  # then the worker looks at its queue again
 SWEEP_S = 1.9  # a little less than beat's schedule
@@ -96,11 +97,12 @@ _swept_s = -math.inf
 
 @shared_task(name="ingest.keep_partitions")
 def keep_partitions() -> None:
-    """Make the next days' partitions and drop expired ones."""
+    """Make the next days' partitions; drop expired ones, and short steps of rollups."""
     now_ns = time.time_ns()
     ensure_partitions(now_ns)
     drop_expired(now_ns, settings.SIXSTAGE_RETENTION_DAYS)
     compression.drop_unused(now_ns, settings.SIXSTAGE_RETENTION_DAYS)
+    drop_steps(now_ns, settings.SIXSTAGE_ROLLUP_MINUTE_DAYS, settings.SIXSTAGE_ROLLUP_HOUR_DAYS)
 
 
 @shared_task(name="ingest.observe")

@@ -12,6 +12,7 @@ from ninja import NinjaAPI, Query, Schema, Status
 from pydantic import Field
 
 from dashboard.api.shapes import Problem, RunList, RunWhole, Summary, TraceWhole
+from dashboard.api.tables import runs_table, summary_table
 from ingest.read.run import current_run_id, run_detail
 from ingest.read.runs import LIMIT_MOST, ORDERS, BadFilter, RunFilter, find_runs
 from ingest.read.summary import GROUPS, STEPS, Question, read_kinds, summarise
@@ -66,6 +67,10 @@ class SummaryQuery(Filters):
     group_by: str | None = Field(None, description=", ".join(GROUPS))
     of: str | None = Field(None, description="runs, calls, tools, or some of them with commas; else all")
 
+    def as_question(self) -> Question:
+        told = _without_nul(self.dict(include={"step", "zone", "group_by"}))
+        return Question(wanted=self.as_filter(), kinds=read_kinds(self.of), **told)
+
 
 def _without_nul(values: dict[str, Any]) -> dict[str, Any]:
     """NUL is in no stored text (see ``ingest.rows.plain``), and PostgreSQL takes none in a question either."""
@@ -80,6 +85,16 @@ def bad_filter(request: HttpRequest, error: BadFilter) -> HttpResponse:
 @api.get("/runs", response={200: RunList, 401: Problem, 404: Problem, 422: Problem}, summary="Runs, newest first")
 def runs(request: HttpRequest, query: Query[RunQuery]) -> Any:
     return find_runs(request.access.scope, query.as_filter(), time.time_ns())  # type: ignore[attr-defined]
+
+
+@api.get("/runs.csv", response={401: Problem, 404: Problem, 422: Problem}, summary="Runs as CSV")
+def runs_csv(request: HttpRequest, query: Query[RunQuery]) -> HttpResponse:
+    """The same runs as `/runs` gives, and the cursor of those after them in the header `X-Next-Cursor`."""
+    found = find_runs(request.access.scope, query.as_filter(), time.time_ns())  # type: ignore[attr-defined]
+    response = runs_table(found.runs)
+    if found.next_cursor:
+        response["X-Next-Cursor"] = found.next_cursor
+    return response
 
 
 @api.get(
@@ -106,9 +121,13 @@ def run(request: HttpRequest, run_id: str) -> Any:
 )
 def summary(request: HttpRequest, query: Query[SummaryQuery]) -> Any:
     """Counts, quantiles, sums and rates of runs, model calls and tools; without a range, of the last 24 hours."""
-    told = _without_nul(query.dict(include={"step", "zone", "group_by"}))
-    asked = Question(wanted=query.as_filter(), kinds=read_kinds(query.of), **told)
-    return summarise(request.access.scope, asked, time.time_ns())  # type: ignore[attr-defined]
+    return summarise(request.access.scope, query.as_question(), time.time_ns())  # type: ignore[attr-defined]
+
+
+@api.get("/summary.csv", response={401: Problem, 404: Problem, 422: Problem}, summary="Figures as CSV")
+def summary_csv(request: HttpRequest, query: Query[SummaryQuery]) -> HttpResponse:
+    """The same figures as `/summary` gives: a line for the range, for each group, and for each step and its groups."""
+    return summary_table(summarise(request.access.scope, query.as_question(), time.time_ns()))  # type: ignore[attr-defined]
 
 
 @api.get("/traces/{trace_id}", response={200: TraceWhole, 401: Problem, 404: Problem}, summary="A trace as stored")

@@ -126,6 +126,9 @@ class RunWhole(RunSummary):
 class RunList(Shape):
     runs: list[RunSummary]
     next_cursor: str | None
+    looked_from_unix_ns: MaybeUnixNs = Field(
+        description="set where the time was up first: nothing that ended earlier was looked at"
+    )
 
 
 class Span(Shape):
@@ -176,6 +179,19 @@ class Band(Shape):
     completed: int
 
 
+class Chain(Shape):
+    """The phases of an agent's chain, summed over all runs; they add up to the sum of their wall times exactly."""
+
+    network_ns: int
+    queue_ns: int
+    intent_ns: int = Field(description="models before any tool's result, and parsing of their tool calls")
+    tools_ns: int
+    final_ns: int = Field(description="models on tools' results")
+    unsplit_ns: int = Field(description="models, of which nobody tells how to split it")
+    own_ns: int = Field(description="the agent itself: before, between and after, post-processing included")
+    model_share: float | None
+
+
 class RunFigures(Shape):
     """Of runs that ended in the range. ``totals_ns`` add up to the sum of their wall times exactly; quantiles of the
     stages that models make leave out ``unsplit`` runs, those of TTFT ``estimated`` ones."""
@@ -191,6 +207,7 @@ class RunFigures(Shape):
     stages: dict[str, Distribution]
     outside: dict[str, Distribution]
     totals_ns: dict[str, int]
+    chain: Chain
     completion: list[Band]
     unsplit: int
     estimated: int

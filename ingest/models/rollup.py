@@ -75,7 +75,8 @@ class RollupZone(models.Model):
 
 
 class RollupGone(models.Model):
-    """Up to which day of receipt runs were dropped by retention. One row, or none."""
+    """Up to which UTC day something is kept no more: by the numbers of ``ingest.rollups.horizon.Gone`` runs (by their
+    day of receipt), minutes, and hours with quarter-hours."""
 
     id = models.SmallIntegerField(primary_key=True)
     day = models.DateField()

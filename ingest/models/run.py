@@ -79,6 +79,19 @@ class Run(models.Model):
         db_table = "ingest_run"
         indexes = [
             models.Index("project_id", F("end_unix_ns").desc(), name="run_by_end"),
+            # Those in flight are few among all.
+            models.Index("settles_unix_ns", name="run_in_flight", condition=Q(root_ended=False)),
+            # A session or a user has few runs, and they may lie far apart.
+            *(
+                models.Index(
+                    "project_id",
+                    column,
+                    F("end_unix_ns").desc(),
+                    name=name,
+                    condition=Q(**{f"{column}__isnull": False}),
+                )
+                for column, name in (("session_id", "run_by_session"), ("user_id", "run_by_user"))
+            ),
             BrinIndex("settles_unix_ns", name="run_by_settling", pages_per_range=16, autosummarize=True),
         ]
         constraints = [

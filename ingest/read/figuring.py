@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from ingest.packed import OWNERS
-from ingest.read.values import Band, CallFigures, Distribution, Errors, Figures, RunFigures, ToolFigures
-from ingest.rollups.bins import midpoint, quantile
-from ingest.rollups.counting import METRICS, Cell, Flag, Kind
+from ingest.read.values import Band, CallFigures, Chain, Distribution, Errors, Figures, RunFigures, ToolFigures
+from ingest.rollups.bins import midpoint, quantiles
+from ingest.rollups.counting import METRICS, Cell, Flag, Kind, add_bins
 from ingest.stages.model import Outside, Stage
 
 _AT = {kind: {metric: at for at, metric in enumerate(metrics)} for kind, metrics in METRICS.items()}
+_ESTIMATED, _NOT_COMPLETED = int(Flag.ESTIMATED), int(Flag.FAILED | Flag.OPEN)
 BANDS_NS = (500_000_000, 1_000_000_000, 2_000_000_000, 5_000_000_000, 10_000_000_000)
 # In a run with model time that nobody splits these are only known in part.
 _OF_MODELS = dict.fromkeys(
@@ -44,6 +45,7 @@ class Sums:
 
     def counted(self, kind: Kind, with_: int = 0, without: int = 0) -> int:
         """How many items have all of the one flags and none of the others."""
+        with_, without = int(with_), int(without)
         return sum(cell.count for flags, cell in self._of(kind) if flags & with_ == with_ and not flags & without)
 
     @property
@@ -64,15 +66,14 @@ class Sums:
 
     def bins(self, kind: Kind, metric: str) -> tuple[dict[int, int], int]:
         """The bins that a quantile may rest on, and the sum of their values."""
-        at, without = _AT[kind][metric], _WITHOUT[kind].get(metric, 0)
+        at, without = _AT[kind][metric], int(_WITHOUT[kind].get(metric, 0))  # an enum's own & is slow
         bins: dict[int, int] = {}
         total = 0
         for flags, cell in self._of(kind):
             if flags & without:
                 continue
             total += cell.sums[at]
-            for index, count in cell.bins[at].items():
-                bins[index] = bins.get(index, 0) + count
+            add_bins(bins, cell.bins[at])
         return bins, total
 
     def completion(self) -> list[Band]:
@@ -80,12 +81,12 @@ class Sums:
         at = _AT[Kind.RUN]["ttft"]
         runs, completed = [0] * (len(BANDS_NS) + 1), [0] * (len(BANDS_NS) + 1)
         for flags, cell in self._of(Kind.RUN):
-            if flags & Flag.ESTIMATED:
+            if flags & _ESTIMATED:
                 continue
             for index, count in cell.bins[at].items():
                 band = bisect_right(BANDS_NS, midpoint(index))
                 runs[band] += count
-                completed[band] += 0 if flags & (Flag.FAILED | Flag.OPEN) else count
+                completed[band] += 0 if flags & _NOT_COMPLETED else count
         bounds = (0, *BANDS_NS, None)
         return [
             Band(from_ns=bounds[band] or 0, to_ns=bounds[band + 1], runs=runs[band], completed=completed[band])
@@ -126,10 +127,31 @@ def _runs(sums: Sums) -> RunFigures:
         stages={stage.value: _spread(sums, Kind.RUN, stage) for stage in Stage},
         outside={outside.value: _spread(sums, Kind.RUN, outside) for outside in Outside},
         totals_ns={owner.value: sums.sum(Kind.RUN, owner) for owner in OWNERS},
+        chain=_chain(sums),
         completion=sums.completion(),
         unsplit=sums.counted(Kind.RUN, with_=Flag.UNSPLIT),
         estimated=sums.counted(Kind.RUN, with_=Flag.ESTIMATED),
         **_tokens(sums, Kind.RUN),
+    )
+
+
+def _chain(sums: Sums) -> Chain:
+    def spent_ns(*owners: Stage | Outside) -> int:
+        return sum(sums.sum(Kind.RUN, owner) for owner in owners)
+
+    intent = Stage.PREFILL, Stage.DECODE, Stage.TOOL_PARSING
+    final = Stage.RE_ENCODING, Stage.CONTINUE_DECODE
+    in_models_ns = spent_ns(Stage.PREFILL, Stage.DECODE, *final, Outside.QUEUE, Outside.MODEL_UNSPLIT)
+    wall_ns = sums.sum(Kind.RUN, "wall")
+    return Chain(
+        network_ns=spent_ns(Outside.TRANSPORT),
+        queue_ns=spent_ns(Outside.QUEUE),
+        intent_ns=spent_ns(*intent),
+        tools_ns=spent_ns(Stage.TOOL_EXECUTION),
+        final_ns=spent_ns(*final),
+        unsplit_ns=spent_ns(Outside.MODEL_UNSPLIT),
+        own_ns=spent_ns(Outside.ORCHESTRATION),
+        model_share=in_models_ns / wall_ns if wall_ns else None,
     )
 
 
@@ -168,7 +190,7 @@ def _errors(sums: Sums, kind: Kind) -> Errors:
 def _spread(sums: Sums, kind: Kind, metric: str) -> Distribution:
     bins, total = sums.bins(kind, metric)
     count = sum(bins.values())
-    p50, p90, p95, p99 = (quantile(bins, q) for q in (0.5, 0.9, 0.95, 0.99))
+    p50, p90, p95, p99 = quantiles(bins, (0.5, 0.9, 0.95, 0.99))
     return Distribution(
         count=count, p50_ns=p50, p90_ns=p90, p95_ns=p95, p99_ns=p99, sum_ns=total if count else None,
         mean_ns=total // count if count else None,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ingest.packed import OWNERS
+from ingest.read.figuring import Sums
 from ingest.read.rows import RUN_LIST_COLUMNS, as_run, select
 from ingest.read.runs import RunFilter, conditions, find_runs
-from ingest.read.summary import Question, summarise
+from ingest.read.summary import Question, summarise, sums_by_step
 from ingest.read.values import Distribution, LiveFigures, Quantiles, RunRow, StageStep
+from ingest.rollups.counting import Flag, Kind
 from ingest.scope import Scope
 
 
@@ -47,28 +47,19 @@ def _quantiles(spread: Distribution) -> Quantiles:
 def stage_steps(scope: Scope, from_unix_ns: int, to_unix_ns: int, step_s: int) -> list[StageStep]:
     """Mean time by owner for the runs that ended in each step; steps begin on multiples of their length."""
     step_ns = step_s * 10**9
-    first = from_unix_ns // step_ns * step_ns
-    where, parameters = conditions(scope, RunFilter(from_unix_ns=first, to_unix_ns=to_unix_ns), to_unix_ns)
-    means = ", ".join(f"avg({owner}_ns)::bigint AS {owner}" for owner in OWNERS)
-    rows = select(
-        f"""SELECT end_unix_ns / {step_ns} AS step, count(*) AS n, count(*) FILTER (WHERE failed) AS failed,
-                   avg(wall_ns)::bigint AS wall, {means} FROM ingest_run WHERE {where} GROUP BY 1""",
-        parameters,
-    )
-    found = {row["step"] * step_ns: row for row in rows}
-    return [_step(start, found.get(start)) for start in range(first, to_unix_ns, step_ns)]
+    window = RunFilter(from_unix_ns=from_unix_ns // step_ns * step_ns, to_unix_ns=to_unix_ns)
+    asked = Question(wanted=window, step=str(step_s), zone="UTC", kinds=(Kind.RUN,))
+    return [_step(start_ns, sums) for start_ns, _, sums in sums_by_step(scope, asked, to_unix_ns)]
 
 
-def _step(start_unix_ns: int, row: dict[str, Any] | None) -> StageStep:
-    if row is None:
-        return StageStep(start_unix_ns=start_unix_ns, runs=0, failed_runs=0, mean_ns=None, mean_wall_ns=None)
-    means = {owner.value: row[owner] for owner in OWNERS}
+def _step(start_unix_ns: int, sums: Sums) -> StageStep:
+    runs = sums.runs
     return StageStep(
         start_unix_ns=start_unix_ns,
-        runs=row["n"],
-        failed_runs=row["failed"],
-        mean_ns=means,
-        mean_wall_ns=row["wall"],
+        runs=runs,
+        failed_runs=sums.counted(Kind.RUN, with_=Flag.FAILED),
+        mean_ns={owner.value: sums.sum(Kind.RUN, owner) // runs for owner in OWNERS} if runs else None,
+        mean_wall_ns=sums.sum(Kind.RUN, "wall") // runs if runs else None,
     )
 
 

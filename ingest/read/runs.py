@@ -5,17 +5,27 @@ from __future__ import annotations
 import base64
 import datetime as dt
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
 from typing import Any
 
+from ingest.read.budget import Budget
 from ingest.read.rows import RUN_LIST_COLUMNS, as_run, select
 from ingest.read.values import Facet, RunPage
+from ingest.read.windows import Window, windows
 from ingest.scope import Scope
+from ingest.snapshot import snapshot
 
 LIMIT_MOST = 500
 FACETS = ("service", "agent", "model", "tool", "status", "environment", "version")
 FACET_VALUES = 12
 DAY_NS = 86_400 * 10**9
+GRACE_NS = 7 * DAY_NS
+LAST_NS = 2**63 - 1
+BUDGET_S = 3.0  # for looking where no index and no rollup tells
+WINDOWS_AT_ONCE = 64
 
 # Each order ends in the run's identity, so that a cursor names one place.
 ORDERS = {
@@ -52,24 +62,100 @@ class RunFilter:
     limit: int = 50
 
 
-def find_runs(scope: Scope, wanted: RunFilter, now_ns: int) -> RunPage:
-    """One page of runs. Raises BadFilter for an order, status or cursor that does not exist."""
+def find_runs(scope: Scope, wanted: RunFilter, now_ns: int, budget_s: float = BUDGET_S) -> RunPage:
+    """One page of runs. Raises BadFilter for an order, status or cursor that does not exist.
+
+    An index gives the newest runs, those of a session and those of a user. Others are looked for newest first where
+    they may be, until the time is up; then ``looked_from_unix_ns`` says how far that came.
+    """
     order = ORDERS.get(wanted.sort)
     if order is None:
         raise BadFilter(f"sort={wanted.sort!r}: expected one of {', '.join(ORDERS)}")
     where, parameters = conditions(scope, wanted, now_ns)
-    if wanted.cursor:
+    place = _read_cursor(wanted.cursor) if wanted.cursor else None
+    if place:
         where += f" AND ({order}, trace_id, root_span_id) < (%s, %s, %s)"
-        parameters += _read_cursor(wanted.cursor)
+        parameters += place
     limit = max(1, min(wanted.limit, LIMIT_MOST))
-    rows = select(
-        f"""SELECT {", ".join(RUN_LIST_COLUMNS)}, {order} AS place FROM ingest_run WHERE {where}
-            ORDER BY {order} DESC, trace_id DESC, root_span_id DESC LIMIT %s""",
-        [*parameters, limit + 1],
-    )
+    page = _Page(
+        f"""SELECT {", ".join(RUN_LIST_COLUMNS)}, {order} AS place FROM ingest_run WHERE {where}""",
+        f"ORDER BY place DESC, trace_id DESC, root_span_id DESC LIMIT {limit + 1}", parameters,
+    )  # fmt: skip
+    looked_from_ns: int | None = None
+    by_time = wanted.sort == "newest"
+    if _has_index(wanted):
+        rows = page.rows()
+    else:
+        before_ns = LAST_NS if wanted.to_unix_ns is None else wanted.to_unix_ns
+        before_ns = min(before_ns, place[0] + 1) if place and by_time else before_ns
+        with snapshot() as cursor:
+            spaces = windows(cursor, scope.project_id, wanted, before_ns, now_ns)
+            enough = limit + 1 if by_time else None
+            rows, looked_from_ns = page.search(cursor, spaces, enough, before_ns, Budget(budget_s))
     more = len(rows) > limit
     rows = rows[:limit]
-    return RunPage(runs=[as_run(row, now_ns) for row in rows], next_cursor=_cursor(rows[-1]) if more else None)
+    last = _cursor(rows[-1]) if more else None
+    if looked_from_ns is not None and not more and by_time:
+        last = _cursor({"place": looked_from_ns, "trace_id": b"", "root_span_id": b""})
+    return RunPage(
+        runs=[as_run(row, now_ns) for row in rows], next_cursor=last, looked_from_unix_ns=looked_from_ns
+    )  # fmt: skip
+
+
+def _has_index(wanted: RunFilter) -> bool:
+    """Whether an index gives the runs in their order, so that no more are read than are shown."""
+    if wanted.session is not None or wanted.user is not None or wanted.status == "open":
+        return True  # of these there are not many
+    narrowing = ("service", "version", "environment", "agent", "model", "tool", "status", "min_wall_ns", "q")
+    return wanted.sort == "newest" and not any(getattr(wanted, name) is not None for name in narrowing)
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """A query whose rows are looked for in windows of time."""
+
+    narrowed: str
+    order: str
+    parameters: list[Any]
+
+    def rows(self) -> list[dict[str, Any]]:
+        return select(f"{self.narrowed} {self.order}", self.parameters)
+
+    def search(
+        self, cursor: Any, spaces: Iterator[Window], enough: int | None, before_ns: int, budget: Budget
+    ) -> tuple[list[dict[str, Any]], int | None]:
+        """Rows in order, and from when on all were looked at if the time was up before all were. The first window is
+        looked at alone, since it mostly does; then more and more together."""
+        found: list[dict[str, Any]] = []
+        at_once = 1
+        while together := list(islice(spaces, at_once)):
+            rows = budget.ask(cursor, partial(self._within, together))
+            if rows is None:
+                return found, before_ns
+            found += rows
+            if enough is None:
+                found.sort(key=_place, reverse=True)
+                del found[LIMIT_MOST + 1 :]
+            elif len(found) >= enough:
+                return found, None
+            before_ns, at_once = together[-1].from_ns, min(2 * at_once, WINDOWS_AT_ONCE)
+        return found, None
+
+    def _within(self, together: list[Window]) -> list[dict[str, Any]]:
+        return select(
+            f"""SELECT found.* FROM unnest(%s::bigint[], %s::bigint[]) AS space (from_ns, to_ns) CROSS JOIN LATERAL (
+                    {self.narrowed} AND day >= %s AND end_unix_ns >= space.from_ns AND end_unix_ns < space.to_ns
+                    {self.order}
+                ) AS found {self.order}""",
+            [
+                [window.from_ns for window in together], [window.to_ns for window in together], *self.parameters,
+                first_day(together[-1].from_ns),
+            ],
+        )  # fmt: skip
+
+
+def _place(row: dict[str, Any]) -> tuple[int, bytes, bytes]:
+    return row["place"], bytes(row["trace_id"]), bytes(row["root_span_id"])
 
 
 def count_runs(scope: Scope, wanted: RunFilter, now_ns: int) -> int:
@@ -109,8 +195,7 @@ def conditions(scope: Scope, wanted: RunFilter, now_ns: int) -> tuple[str, list[
 
     if wanted.from_unix_ns is not None:
         narrow("end_unix_ns >= %s", wanted.from_unix_ns)
-        # A run is received after it ended, so older partitions need not be looked at (a day's grace for clocks).
-        narrow("day >= %s", _day(wanted.from_unix_ns - DAY_NS))
+        narrow("day >= %s", first_day(wanted.from_unix_ns))
     if wanted.to_unix_ns is not None:
         narrow("end_unix_ns < %s", wanted.to_unix_ns)
     for field, column in _EQUALITIES.items():
@@ -145,9 +230,11 @@ def _status(status: str, now_ns: int) -> tuple[Any, ...]:
     raise BadFilter(f"status={status!r}: expected one of ok, error, open")
 
 
-def _day(unix_ns: int) -> dt.date:
+def first_day(from_unix_ns: int) -> dt.date:
+    """From which partition on to look for what ended at an instant or later. Its trace was received after that, but
+    for spans that came before: a week's grace for runs that long, and for clocks."""
     first, last = dt.date(1970, 1, 1), dt.date(9999, 1, 1)
-    return min(last, first + dt.timedelta(days=max(0, min(unix_ns // DAY_NS, 2_900_000))))
+    return min(last, first + dt.timedelta(days=max(0, min((from_unix_ns - GRACE_NS) // DAY_NS, 2_900_000))))
 
 
 def _cursor(row: dict[str, Any]) -> str:

@@ -8,32 +8,33 @@ whole minute always comes from rows.
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
-from django.db import transaction
-from django.db.utils import OperationalError
-
 from ingest.models import Project
+from ingest.read.budget import Budget
 from ingest.read.figuring import Sums, figures_of
-from ingest.read.runs import BadFilter, RunFilter, conditions
+from ingest.read.reach import Reach, read_reach
+from ingest.read.runs import BadFilter, RunFilter, conditions, first_day
 from ingest.read.values import Figures, Group, Summary, SummaryStep
-from ingest.rollups.counting import Cell, Flag, Key, Kind
+from ingest.read.windows import IN_KEYS, fits
+from ingest.rollups.counting import Flag, Key, Kind
 from ingest.rollups.folding import zone_of
 from ingest.rollups.from_rows import Cells, count_rows
-from ingest.rollups.kept import read_kept
+from ingest.rollups.kept import Waiting, read_placed
 from ingest.rollups.steps import SECOND_NS, Piece, cover, day_of, step_index
 from ingest.scope import Scope
 from ingest.snapshot import snapshot
 
 GROUPS = ("service", "environment", "version", "agent", "model", "engine", "tool", "status")
 STEPS = {"minute": 60, "quarter": 900, "hour": 3600, "day": 0}
+PARTS_OF_MINUTES = (10, 15, 20, 30)  # counted from rows
 STEPS_MOST, GROUPS_MOST = 2_000, 200
 BUDGET_S = 3.0  # for counting rows
 FIRST_SLICE_NS = 3_600 * SECOND_NS
-IN_KEYS = ("service", "version", "environment", "agent", "model", "status")
+PLAIN_GROUPS = (None, "service", "environment", "agent", "status")
 BEYOND_KEYS = ("tool", "session", "user", "min_wall_ns", "q")
 _DIMENSIONS = {"model": ("models", "own"), "tool": ("own",), "status": ()}
 
@@ -62,6 +63,20 @@ def read_kinds(told: str | None) -> tuple[Kind, ...]:
 
 def summarise(scope: Scope, asked: Question, now_ns: int) -> Summary:
     """Raises BadFilter. Without a range: the last 24 hours."""
+    reading, zone_name = _read(scope, asked, now_ns)
+    return _summary(reading, asked, zone_name)
+
+
+def sums_by_step(scope: Scope, asked: Question, now_ns: int) -> list[tuple[int, int, Sums]]:
+    """Begin, end and sums of each step, for those who need no figures of them; without groups. Raises BadFilter."""
+    reading, _ = _read(scope, asked, now_ns)
+    steps = [(first, last, Sums()) for first, last in itertools.pairwise(reading.bounds)]
+    for (at, _, _), sums in reading.sums.items():
+        steps[at][2].merge(sums)
+    return steps
+
+
+def _read(scope: Scope, asked: Question, now_ns: int) -> tuple[_Reading, str]:
     zone_name = asked.zone or _project_zone(scope)
     zone = zone_of(zone_name)
     if zone.key != zone_name:
@@ -74,13 +89,20 @@ def summarise(scope: Scope, asked: Question, now_ns: int) -> Summary:
     if from_ns >= to_ns:
         raise BadFilter("from and to: expected a range that ends after it begins")
     conditions(scope, wanted, now_ns)  # which refuses what it cannot read
-    bounds = _bounds(from_ns, to_ns, asked.step, zone)
-    reading = _Reading(scope, asked, replace(wanted, from_unix_ns=from_ns, to_unix_ns=to_ns), bounds, now_ns)
     with snapshot() as cursor:
+        reach = read_reach(cursor, scope.project_id)
+        from_ns, to_ns = reach.down(from_ns), reach.up(to_ns)
+        bounds = _bounds(from_ns, to_ns, asked.step, zone)
+        if any(reach.down(bound) != bound for bound in bounds):
+            raise BadFilter(
+                f"step={asked.step!r}, zone={zone.key!r}: expected steps that are still kept of all of this range; "
+                f"take a longer one, in the end days of {reach.zone.key}"
+            )
+        reading = _Reading(scope, asked, replace(wanted, from_unix_ns=from_ns, to_unix_ns=to_ns), bounds, reach, now_ns)
         for kind in asked.kinds:
             if not reading.from_rollups(cursor, kind):
                 reading.from_rows(cursor, kind)
-    return _summary(reading, asked, zone.key)
+    return reading, zone.key
 
 
 def _project_zone(scope: Scope) -> str:
@@ -94,7 +116,7 @@ def _bounds(from_ns: int, to_ns: int, step: str | None, zone: Any) -> list[int]:
     seconds = STEPS.get(step)
     if seconds is None:
         seconds = int(step) if step.isdecimal() and len(step) < 6 else -1
-        if seconds < 60 or seconds % 60 or seconds > 86_400:
+        if seconds not in PARTS_OF_MINUTES and (seconds < 60 or seconds % 60 or seconds > 86_400):
             raise BadFilter(f"step={step!r}: expected one of {', '.join(STEPS)}, or seconds, of whole minutes")
     if (to_ns - from_ns) // ((seconds or 86_400) * SECOND_NS) > STEPS_MOST:
         raise BadFilter(f"step={step!r}: expected at most {STEPS_MOST} steps in the range; take a longer step")
@@ -106,15 +128,23 @@ def _bounds(from_ns: int, to_ns: int, step: str | None, zone: Any) -> list[int]:
     return sorted(border for border in borders if from_ns <= border <= to_ns)
 
 
+Place = tuple[str | None, bool, int]  # group, whether it is the rest, flags
+BEYOND_BOUND: Place = (None, True, -1)  # what a filter cannot tell apart: its key is one of those beyond the bound
+
+
 class _Reading:
     """Cells that fit the question, by kind, step and group."""
 
-    def __init__(self, scope: Scope, asked: Question, wanted: RunFilter, bounds: list[int], now_ns: int) -> None:
-        self.scope, self.wanted, self.bounds, self.now_ns = scope, wanted, bounds, now_ns
+    def __init__(
+        self, scope: Scope, asked: Question, wanted: RunFilter, bounds: list[int], reach: Reach, now_ns: int
+    ) -> None:
+        self.scope, self.wanted, self.bounds, self.reach, self.now_ns = scope, wanted, bounds, reach, now_ns
         self.group_by, self.budget_s = asked.group_by, asked.budget_s
+        self.narrowed = any(getattr(wanted, name) is not None for name in IN_KEYS)
         self.sums: dict[tuple[int, str | None, bool], Sums] = {}  # by step, group, whether it is the rest
         self.made_from: dict[Kind, str] = {}
         self.looked_from_ns: int | None = None
+        self.waiting: Waiting | None = None
 
     def from_rollups(self, cursor: Any, kind: Kind) -> bool:
         """Whether the keys of this kind tell enough; then they are counted."""
@@ -123,82 +153,65 @@ class _Reading:
             return False
         if kind is Kind.TOOL and wanted.model is not None:
             return False
-        narrowed = any(getattr(wanted, name) is not None for name in IN_KEYS)
-        pieces = self._cover(cursor)
+        pieces = self._cover()
         whole = [piece for piece in pieces if piece.step is not None]
-        cells = read_kept(cursor, self.scope.project_id, whole, self.bounds, [kind])
-        if narrowed and any(key.is_other for _, _, key in cells):
+        if self.waiting is None:
+            self.waiting = Waiting(cursor, self.scope.project_id, whole)
+        cells = read_placed(
+            cursor, self.scope.project_id, whole, self.bounds, kind, lambda key: self._places(kind, key), self.waiting
+        )
+        if any(place == BEYOND_BOUND for _, place in cells):
             return False
-        fitting = {place: cell for place, cell in cells.items() if self._fits(kind, place[2])}
-        for piece in pieces:
-            if piece.step is None:
-                for place, cell in self._count(cursor, kind, [piece.from_ns, piece.to_ns]).items():
-                    _add(fitting, (place[0], step_index(self.bounds, piece.from_ns), place[2]), cell)
-        self._take(kind, fitting)
+        for (at, (group, rest, flags)), cell in cells.items():
+            self._sums(at, group, rest).add(kind, flags, cell)
+        if rest := [(piece.from_ns, piece.to_ns) for piece in pieces if piece.step is None]:
+            self._take(kind, self._count(cursor, kind, self.bounds, rest))
         self.made_from[kind] = "rollups"
         return True
 
-    def _cover(self, cursor: Any) -> list[Piece]:
+    def _places(self, kind: Kind, key: Key) -> Iterable[Place]:
+        """Under what a key's cells count, if they fit."""
+        if key.is_other:
+            return (BEYOND_BOUND,) if self.narrowed else ((None, True, key.flags),)
+        if not fits(self.wanted, kind, key):
+            return ()
+        return ((group, False, key.flags) for group in self._groups(kind, key))
+
+    def _cover(self) -> list[Piece]:
         """The whole steps between each two bounds; neighbours of one length together."""
-        cursor.execute(
-            """SELECT summed.zone FROM ingest_rollup_zone AS summed JOIN ingest_project AS project
-               ON project.id = summed.project_id AND project.zone = summed.zone WHERE project.id = %s""",
-            [self.scope.project_id],
-        )
-        row = cursor.fetchone()
-        zone = zone_of(row[0]) if row else None
+        plain = self.group_by in PLAIN_GROUPS and self.wanted.version is None and self.wanted.model is None
         pieces: list[Piece] = []
         for first, last in zip(self.bounds, self.bounds[1:], strict=False):
-            for piece in cover(first, last, zone):
+            for piece in cover(first, last, self.reach.days_zone, self.reach.kept, plain=plain):
                 before = pieces[-1] if pieces else None
-                if before and before.step is not None and (before.step, before.to_ns) == (piece.step, piece.from_ns):
+                if before and (before.step, before.to_ns) == (piece.step, piece.from_ns):
                     pieces[-1] = before._replace(to_ns=piece.to_ns)
                 elif piece.from_ns < piece.to_ns:
                     pieces.append(piece)
         return pieces
 
-    def _fits(self, kind: Kind, key: Key) -> bool:
-        wanted = self.wanted
-        for name in ("service", "version", "environment", "agent"):
-            value = getattr(wanted, name)
-            if value is not None and getattr(key, name) != value:
-                return False
-        if wanted.status is not None and bool(key.flags & Flag.FAILED) != (wanted.status == "error"):
-            return False
-        return wanted.model is None or (wanted.model == key.own if kind is Kind.CALL else wanted.model in key.models)
-
     def from_rows(self, cursor: Any, kind: Kind) -> None:
         """Newest first, in slices that grow, until all is counted or the time is up."""
         self.made_from[kind] = "rows"
-        until_s = time.monotonic() + self.budget_s
+        budget = Budget(self.budget_s)
         end, length = self.bounds[-1], FIRST_SLICE_NS
-        while end > self.bounds[0]:
-            start = max(self.bounds[0], end - length)
+        first = max(self.bounds[0], self.reach.runs_from_ns)
+        if first > self.bounds[0]:  # the runs themselves are gone
+            self.looked_from_ns = max(first, self.looked_from_ns or first)
+        while end > first:
+            start = max(first, end - length)
             inner = [bound for bound in self.bounds if start < bound < end]
-            left_ms = int((until_s - time.monotonic()) * 1000)
-            cells = self._within(cursor, kind, [start, *inner, end], left_ms) if left_ms > 0 else None
+            cells = budget.ask(cursor, partial(self._count, cursor, kind, [start, *inner, end]))
             if cells is None:
                 self.looked_from_ns = max(end, self.looked_from_ns or end)
                 return
-            first = step_index(self.bounds, start)
-            self._take(kind, {(k, first + at, key): cell for (k, at, key), cell in cells.items()})
+            at_first = step_index(self.bounds, start)
+            self._take(kind, {(k, at_first + at, key): cell for (k, at, key), cell in cells.items()})
             end, length = start, length * 2
 
-    def _within(self, cursor: Any, kind: Kind, bounds: list[int], left_ms: int) -> Cells | None:
-        try:
-            with transaction.atomic():
-                cursor.execute(f"SET LOCAL statement_timeout = {left_ms}")
-                cells = self._count(cursor, kind, bounds)
-                cursor.execute("SET LOCAL statement_timeout TO DEFAULT")
-                return cells
-        except OperationalError as error:
-            if getattr(error.__cause__, "sqlstate", None) != "57014":  # not cancelled for its time
-                raise
-            return None
-
-    def _count(self, cursor: Any, kind: Kind, bounds: Sequence[int]) -> Cells:
+    def _count(self, cursor: Any, kind: Kind, bounds: Sequence[int], within: Sequence[tuple[int, int]] = ()) -> Cells:
         wanted = self.wanted
-        # Calls and tools may end in the range though their run ends after it; none ends after its run was received.
+        # Calls and tools may end in the range though their run ends after it.
         window = replace(
             wanted,
             from_unix_ns=None if kind is not Kind.RUN else bounds[0],
@@ -212,15 +225,19 @@ class _Reading:
         return count_rows(
             cursor, kind, bounds, where, parameters,
             item=item if item and item[1] is not None else None, dimensions=dimensions,
+            within=within, first_day=first_day(bounds[0]),
         )  # fmt: skip
 
     def _take(self, kind: Kind, cells: Cells) -> None:
         for (_, step, key), cell in cells.items():
             for group in self._groups(kind, key):
-                place = (step, group, key.is_other)
-                if place not in self.sums:
-                    self.sums[place] = Sums()
-                self.sums[place].add(kind, key.flags, cell)
+                self._sums(step, group, key.is_other).add(kind, key.flags, cell)
+
+    def _sums(self, step: int, group: str | None, rest: bool) -> Sums:
+        place = (step, group, rest)
+        if place not in self.sums:
+            self.sums[place] = Sums()
+        return self.sums[place]
 
     def _groups(self, kind: Kind, key: Key) -> Iterable[str | None]:
         """Under which values of the dimension something counts; a run with several models under each."""
@@ -234,13 +251,6 @@ class _Reading:
         if name == "tool":
             return (key.own,) if kind is Kind.TOOL else ()
         return (getattr(key, name),)
-
-
-def _add(cells: Cells, place: tuple[int, int, Key], cell: Cell) -> None:
-    if place in cells:
-        cells[place].add(cell)
-    else:
-        cells[place] = cell
 
 
 def _summary(reading: _Reading, asked: Question, zone: str) -> Summary:

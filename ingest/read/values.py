@@ -151,10 +151,12 @@ class TraceDetail:
 
 @dataclass(slots=True, kw_only=True)
 class RunPage:
-    """Runs in the order asked for. ``next_cursor`` is None on the last page."""
+    """Runs in the order asked for. ``next_cursor`` is None on the last page. ``looked_from_unix_ns`` is set where the
+    time was up first: nothing that ended earlier was looked at."""
 
     runs: list[RunRow]
     next_cursor: str | None
+    looked_from_unix_ns: int | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -232,6 +234,23 @@ class Band:
 
 
 @dataclass(slots=True, kw_only=True)
+class Chain:
+    """The stages and outside times of all runs, gathered into the phases of an agent's chain; they add up to the sum of
+    the wall times. ``intent_ns`` is the models' work before any tool's result, parsing of tool calls included,
+    ``final_ns`` that on tools' results; what nobody splits is in ``unsplit_ns``. ``model_share`` is the share of the
+    whole that was spent in models or their queues, None without runs."""
+
+    network_ns: int
+    queue_ns: int
+    intent_ns: int
+    tools_ns: int
+    final_ns: int
+    unsplit_ns: int
+    own_ns: int
+    model_share: float | None
+
+
+@dataclass(slots=True, kw_only=True)
 class RunFigures:
     """Of runs that ended in the range. ``totals_ns`` add up to the sum of their wall times exactly. Quantiles of the
     stages that models make leave out ``unsplit`` runs, those of TTFT ``estimated`` ones."""
@@ -247,6 +266,7 @@ class RunFigures:
     stages: dict[str, Distribution]
     outside: dict[str, Distribution]
     totals_ns: dict[str, int]
+    chain: Chain
     completion: list[Band]
     unsplit: int
     estimated: int

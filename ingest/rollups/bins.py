@@ -7,9 +7,11 @@ bin. (The mapping is that of DDSketch, Masson et al. 2019, with relative accurac
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import repeat
+from functools import lru_cache
+from itertools import accumulate, repeat
 from operator import truediv
 
 ACCURACY = 0.01
@@ -31,6 +33,7 @@ def count_bins(values: Sequence[int]) -> Counter[int]:
     return bins
 
 
+@lru_cache(maxsize=4_096)
 def midpoint(index: int) -> int:
     """The value that stands for a bin."""
     return 0 if index == ZERO_BIN else round(2 * GAMMA**index / (GAMMA + 1))
@@ -43,12 +46,14 @@ def bin_sql(column: str) -> str:
 
 def quantile(bins: Mapping[int, int], q: float) -> int | None:
     """The value below which a share ``q`` of the counted values lies, within 1 %; None without values."""
-    total = sum(bins.values())
-    if not total:
-        return None
-    rank, seen = q * (total - 1), 0
-    for index in sorted(bins):
-        seen += bins[index]
-        if seen > rank:
-            return midpoint(index)
-    return midpoint(max(bins))
+    return quantiles(bins, (q,))[0]
+
+
+def quantiles(bins: Mapping[int, int], shares: Sequence[float]) -> list[int | None]:
+    """Several at once, for which the bins are put in order but once."""
+    order = sorted(bins)
+    seen = list(accumulate(map(bins.__getitem__, order)))
+    if not seen or not seen[-1]:
+        return [None] * len(shares)
+    last = len(order) - 1
+    return [midpoint(order[min(bisect_right(seen, q * (seen[-1] - 1)), last)]) for q in shares]

@@ -1,4 +1,4 @@
-"""Deltas folded into minutes, quarter-hours and the project's days, by one process at a time.
+"""Deltas folded into minutes, quarter-hours, hours and the project's days, by one process at a time.
 
 A delta is deleted in the transaction that adds it up, so each counts once whoever dies. Readers add what is folded
 and what is not in one snapshot; how often this runs is a matter of their price, not of their answers.
@@ -7,22 +7,29 @@ and what is not in one snapshot; how often this runs is a matter of their price,
 from __future__ import annotations
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
+from django.conf import settings
 from django.db import transaction
 
 from ingest.rollups.counting import MINUTE_NS, Cell, Key, Tally
-from ingest.rollups.packing import count_deltas, pack_cell, unpack_cell
-from ingest.rollups.steps import QUARTER_NS, Step, day_of
+from ingest.rollups.horizon import kept_from
+from ingest.rollups.packing import count_deltas, merge_bodies, pack_cell, unpack_cell
+from ingest.rollups.steps import HOUR_NS, QUARTER_NS, UTC_DAY_NS, Step, day_of
 from ingest.stored import direct_cursor
 
-KEYS_MOST = 500  # of a kind in a project and UTC day
 DELTAS_AT_ONCE = 10  # those of some 2,000 traces: what is held at once must be small, and more would be little quicker
 DAY_MINUTES = 1440
+# Each longer step from the longest that is its part: few minutes are added several times.
+SUMMED_FROM = (
+    (Step.QUARTER, Step.HOUR), (Step.QUARTER, Step.DAY), (Step.HOUR, Step.PLAIN_HOUR), (Step.DAY, Step.PLAIN_DAY),
+)  # fmt: skip
+SUM_NS = UTC_DAY_NS  # of which longer steps are added up at once
 _LOCK = 0x51_57_A6_05
 
 TAKE = """
@@ -69,8 +76,9 @@ class Slot(NamedTuple):
     key_id: int
 
 
-def fold(most: int = DELTAS_AT_ONCE, keys_most: int = KEYS_MOST) -> int | None:
-    """Fold the eldest deltas; returns how many, or None while another process is at it."""
+def fold(most: int = DELTAS_AT_ONCE, keys_most: int | None = None) -> int | None:
+    """Fold the eldest deltas; returns how many, or None while another process is at it. ``keys_most`` is how many keys
+    a UTC day of a project takes of a kind."""
     with transaction.atomic(), direct_cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [_LOCK])
         (mine,) = cursor.fetchone() or (False,)
@@ -82,7 +90,7 @@ def fold(most: int = DELTAS_AT_ONCE, keys_most: int = KEYS_MOST) -> int | None:
         if not taken:
             return 0
         tally = count_deltas((project_id, body) for _, project_id, body in taken)
-        _add(cursor, _by_slot(cursor, tally, keys_most))
+        _add(cursor, _by_slot(cursor, tally, keys_most or settings.SIXSTAGE_ROLLUP_KEYS))
     return len(taken)
 
 
@@ -95,30 +103,43 @@ def fold_all() -> int:
 
 
 def _by_slot(cursor: Any, tally: Tally, keys_most: int) -> dict[Slot, Cell]:
-    """The cells at each of the three steps. What takes itself back within these deltas takes no key."""
+    """The cells at each step. What takes itself back within these deltas takes no key."""
     tally.tidy()
     zones = project_zones(cursor)
     numbers = _Numbers(cursor, keys_most)
-    slots: dict[Slot, Cell] = {}
+    minutes_from_ns = kept_from(cursor).minutes_from_ns
+    by_step: dict[Step, dict[Slot, Cell]] = {step: {} for step in Step}
+    plain_ids: dict[tuple[int, int], int] = {}
     for (project_id, kind, minute, key), cell in tally.cells.items():
-        key_id = numbers.of(project_id, kind, minute // DAY_MINUTES, key)
+        key_id, plain_ids[project_id, key_id] = numbers.of(project_id, kind, minute // DAY_MINUTES, key)
         start_ns = minute * MINUTE_NS
-        day_ns = _day_start(start_ns, zones.get(project_id, "UTC"))
-        _into(slots, Slot(project_id, Step.MINUTE, kind, start_ns, key_id), cell)
-        _into(slots, Slot(project_id, Step.QUARTER, kind, quarter_start(start_ns), key_id), cell)
-        _into(slots, Slot(project_id, Step.DAY, kind, day_ns, key_id), cell)
+        if start_ns >= minutes_from_ns:
+            _into(by_step[Step.MINUTE], Slot(project_id, Step.MINUTE, kind, start_ns, key_id), cell)
+        quarter_ns = start_ns // QUARTER_NS * QUARTER_NS
+        _into(by_step[Step.QUARTER], Slot(project_id, Step.QUARTER, kind, quarter_ns, key_id), cell)
+    for shorter, step in SUMMED_FROM:
+        for (project_id, _, kind, start_ns, key_id), cell in by_step[shorter].items():
+            at_ns = starts(start_ns, zones.get(project_id, "UTC"))[step]
+            number = plain_ids[project_id, key_id] if step.is_plain else key_id
+            _into(by_step[step], Slot(project_id, step, kind, at_ns, number), cell)
     numbers.keep()
-    return slots
+    return {slot: cell for cells in by_step.values() for slot, cell in cells.items()}
 
 
-def quarter_start(unix_ns: int) -> int:
-    return unix_ns // QUARTER_NS * QUARTER_NS
+def starts(minute_ns: int, zone: str) -> dict[Step, int]:
+    """When the steps that hold a minute begin."""
+    hour_ns, day_ns = minute_ns // HOUR_NS * HOUR_NS, _day_start(minute_ns, zone)
+    return {
+        Step.MINUTE: minute_ns, Step.QUARTER: minute_ns // QUARTER_NS * QUARTER_NS, Step.HOUR: hour_ns,
+        Step.DAY: day_ns, Step.PLAIN_HOUR: hour_ns, Step.PLAIN_DAY: day_ns,
+    }  # fmt: skip
 
 
 def _into(slots: dict[Slot, Cell], slot: Slot, cell: Cell) -> None:
-    if slot not in slots:
-        slots[slot] = Cell.of(slot.kind)
-    slots[slot].add(cell)
+    if slot in slots:
+        slots[slot].add(cell)
+    else:
+        slots[slot] = cell.copy()
 
 
 def _add(cursor: Any, slots: dict[Slot, Cell]) -> None:
@@ -151,10 +172,18 @@ class _Numbers:
         self.days: dict[tuple[int, int, int], tuple[dict[int, None], bool]] = {}
         self.changed: set[tuple[int, int, int]] = set()
 
-    def of(self, project_id: int, kind: int, day: int, key: Key) -> int:
-        if key.is_other:
-            return self._made(project_id, key)
+    def of(self, project_id: int, kind: int, day: int, key: Key) -> tuple[int, int]:
+        """The number under which a key counts, and that of plain steps."""
+        key = key if self._admits(project_id, kind, day, key) else key.as_other()
+        return self._made(project_id, key), self._made(project_id, key.as_plain())
+
+    def plain(self, project_id: int, key: Key) -> int:
+        return self._made(project_id, key.as_plain())
+
+    def _admits(self, project_id: int, kind: int, day: int, key: Key) -> bool:
         place = (project_id, day, kind)
+        if key.is_other:
+            return True
         if place not in self.days:
             self.cursor.execute(
                 'SELECT key_ids, "full" FROM ingest_rollup_admitted WHERE (project_id, day, kind) = (%s, %s, %s)', place
@@ -163,16 +192,15 @@ class _Numbers:
             self.days[place] = dict.fromkeys(ids), full
         admitted, full = self.days[place]
         if full:
-            key_id = self._found(project_id, key)
-            return key_id if key_id in admitted and key_id is not None else self._made(project_id, key.as_other())
+            return self._found(project_id, key) in admitted
         key_id = self._made(project_id, key)
         if key_id not in admitted:
             self.changed.add(place)
             if len(admitted) >= self.most:
                 self.days[place] = admitted, True
-                return self._made(project_id, key.as_other())
+                return False
             admitted[key_id] = None
-        return key_id
+        return True
 
     def _made(self, project_id: int, key: Key) -> int:
         if (project_id, key) not in self.ids:
@@ -195,6 +223,9 @@ class _Numbers:
         for place in sorted(self.changed):
             admitted, full = self.days[place]
             self.cursor.execute(ADMIT, (*place, list(admitted), full))
+
+
+as_key = msgspec.json.Decoder(Key).decode
 
 
 def _written(key: Key) -> tuple[str, bytes]:
@@ -221,25 +252,58 @@ def _day_start(start_ns: int, zone: str) -> int:
 
 
 def sum_anew(cursor: Any) -> None:
-    """Where a project's zone has changed, its days are other ones: add longer steps up from their minutes."""
+    """Where a project's zone has changed, its days are other ones: add them up from quarter-hours, on which the days
+    of all zones of today begin. Days of which these are kept no more stay days of the former zone."""
     cursor.execute(
-        """SELECT project.id, project.zone FROM ingest_project AS project
+        """SELECT project.id, project.zone, summed.zone FROM ingest_project AS project
            LEFT JOIN ingest_rollup_zone AS summed ON summed.project_id = project.id
            WHERE summed.zone IS DISTINCT FROM project.zone"""
     )
-    for project_id, zone in cursor.fetchall():
-        cursor.execute("DELETE FROM ingest_rollup WHERE project_id = %s AND step <> %s", (project_id, int(Step.MINUTE)))
-        cursor.execute(
-            "SELECT kind, start_unix_ns, key_id, body FROM ingest_rollup WHERE project_id = %s ORDER BY start_unix_ns",
-            (project_id,),
-        )
-        slots: dict[Slot, Cell] = {}
-        for kind, start_ns, key_id, body in cursor.fetchall():
-            _into(slots, Slot(project_id, Step.QUARTER, kind, quarter_start(start_ns), key_id), unpack_cell(body))
-            _into(slots, Slot(project_id, Step.DAY, kind, _day_start(start_ns, zone), key_id), unpack_cell(body))
-        _add(cursor, slots)
+    for project_id, zone, former in cursor.fetchall():
+        hours_from_ns, minutes_from_ns = kept_from(cursor).hours_from_ns, kept_from(cursor).minutes_from_ns
+        if former is None:  # a repair, or an upgrade from a version that had no hours
+            _drop(cursor, project_id, minutes_from_ns, Step.QUARTER)
+            _sum(cursor, project_id, Step.MINUTE, (Step.QUARTER,), zone, minutes_from_ns)
+            _drop(cursor, project_id, hours_from_ns, Step.HOUR, Step.PLAIN_HOUR)
+            _sum(cursor, project_id, Step.QUARTER, (Step.HOUR, Step.PLAIN_HOUR), zone, hours_from_ns)
+        from_ns = day_of(hours_from_ns - 1, zone_of(former or zone))[1] if hours_from_ns > 0 else hours_from_ns
+        _drop(cursor, project_id, from_ns, Step.DAY, Step.PLAIN_DAY)
+        _sum(cursor, project_id, Step.QUARTER, (Step.DAY, Step.PLAIN_DAY), zone, from_ns)
         cursor.execute(
             """INSERT INTO ingest_rollup_zone (project_id, zone) VALUES (%s, %s)
                ON CONFLICT (project_id) DO UPDATE SET zone = excluded.zone""",
             (project_id, zone),
         )
+
+
+def _drop(cursor: Any, project_id: int, from_ns: int, *steps: Step) -> None:
+    cursor.execute(
+        "DELETE FROM ingest_rollup WHERE project_id = %s AND step = ANY(%s::smallint[]) AND start_unix_ns >= %s",
+        (project_id, list(map(int, steps)), from_ns),
+    )
+
+
+def _sum(cursor: Any, project_id: int, of: Step, steps: tuple[Step, ...], zone: str, from_ns: int) -> None:
+    """Longer steps from shorter ones; some at a time, as many as memory has room for."""
+    cursor.execute("SELECT id, fields FROM ingest_rollup_key WHERE project_id = %s", (project_id,))
+    keys = {key_id: as_key(fields) for key_id, fields in cursor.fetchall()}
+    numbers = _Numbers(cursor, settings.SIXSTAGE_ROLLUP_KEYS)
+    after_ns = from_ns
+    while True:
+        cursor.execute(
+            """SELECT kind, start_unix_ns, key_id, body FROM ingest_rollup
+               WHERE project_id = %s AND step = %s AND start_unix_ns >= %s AND start_unix_ns < (
+                   SELECT min(start_unix_ns) + %s FROM ingest_rollup
+                   WHERE project_id = %s AND step = %s AND start_unix_ns >= %s)""",
+            (project_id, int(of), after_ns, SUM_NS, project_id, int(of), after_ns),
+        )
+        rows = cursor.fetchall()
+        if not rows:
+            return
+        bodies: defaultdict[Slot, list[bytes]] = defaultdict(list)
+        for kind, start_ns, key_id, body in rows:
+            for step in steps:
+                number = numbers.plain(project_id, keys[key_id]) if step.is_plain else key_id
+                bodies[Slot(project_id, step, kind, starts(start_ns, zone)[step], number)].append(body)
+        _add(cursor, {slot: merge_bodies(together) for slot, together in bodies.items()})
+        after_ns = max(start_ns for _, start_ns, _, _ in rows) + 1

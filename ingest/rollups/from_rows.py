@@ -3,7 +3,9 @@ is finer than their keys. In SQL, so that only bins leave the database."""
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Collection, Sequence
+from itertools import chain
 from typing import Any
 
 from ingest.packed import OWNERS
@@ -88,40 +90,43 @@ def count_rows(
     *,
     item: tuple[str, Any] | None = None,
     dimensions: Collection[str] = DIMENSIONS,
+    within: Sequence[tuple[int, int]] = (),
+    first_day: dt.date | None = None,
 ) -> Cells:
-    """Cells of what ended in the steps between ``bounds`` (ascending), of the runs for which the condition ``runs``
-    holds; ``item`` is what a call's or tool's column must equal. Keys tell only of the dimensions asked for."""
+    """Cells of what ended in the steps between ``bounds`` (ascending), or in parts of them, of the runs for which the
+    condition ``runs`` holds; ``item`` is what a call's or tool's column must equal. Keys tell only of the dimensions
+    asked for. Partitions of days before the first need not be looked at."""
     columns = [_COLUMNS[name][kind] if name in dimensions else _NONE.get(name, "NULL::text") for name in DIMENSIONS]
     end = _END[kind]
-    head = f"SELECT width_bucket({end}, %s::bigint[]) - 1 AS step, {_FLAGS[kind]} AS flags, {', '.join(columns)}"
-    source = f"FROM (SELECT * FROM ingest_run WHERE {runs}) AS run {_FROM[kind]}"
-    condition = f"WHERE {end} >= %s AND {end} < %s"
-    told = [list(bounds), *parameters, bounds[0], bounds[-1]]
+    parts = within or [(bounds[0], bounds[-1])]
+    condition = " OR ".join([f"({end} >= %s AND {end} < %s)"] * len(parts))
+    told = [list(bounds), *parameters, *chain.from_iterable(parts)]
+    condition = f"({condition})"
     if item is not None:
         condition += f" AND item.{item[0]} = %s"
         told.append(item[1])
-    values = ", ".join(f"({at}, ({value})::bigint)" for at, value in enumerate(_VALUES[kind]))
-    grouped = ", ".join(str(number) for number in range(1, 3 + len(DIMENSIONS)))
+    if first_day is not None:
+        condition += f" AND run.day >= %s{'' if kind is Kind.RUN else ' AND item.day >= %s'}"
+        told += [first_day] * (1 if kind is Kind.RUN else 2)
+    values = ", ".join(f"({at}, ({value})::bigint, NULL)" for at, value in enumerate(_VALUES[kind]))
+    grouped = ", ".join(str(number) for number in range(1, 6 + len(DIMENSIONS)))
     cells: Cells = {}
     cursor.execute(
-        f"""{head}, told.metric, {bin_sql("told.value")} AS bin, count(*), sum(told.value)
-            {source} CROSS JOIN LATERAL (VALUES {values}) AS told (metric, value)
-            {condition} AND told.value IS NOT NULL GROUP BY {grouped}, told.metric, bin""",
+        f"""SELECT width_bucket({end}, %s::bigint[]) - 1 AS step, {_FLAGS[kind]} AS flags, {", ".join(columns)},
+                   told.metric, {bin_sql("told.value")} AS bin, told.error, count(*), sum(told.value)
+            FROM (SELECT * FROM ingest_run WHERE {runs}) AS run {_FROM[kind]}
+            CROSS JOIN LATERAL (VALUES {values}, (-1, NULL, {_ERROR[kind]})) AS told (metric, value, error)
+            WHERE {condition} AND (told.value IS NOT NULL OR told.error IS NOT NULL) GROUP BY {grouped}""",
         told,
     )
-    for step, flags, *key, metric, bin_, count, sum_ in cursor.fetchall():
+    for step, flags, *key, metric, bin_, error, count, sum_ in cursor.fetchall():
         cell = _cell(cells, kind, step, flags, key)
+        if error is not None:
+            cell.errors[error_kind(error)] = cell.errors.get(error_kind(error), 0) + count
+            continue
         into = cell.bins[metric]
         into[bin_] = into.get(bin_, 0) + count
         cell.sums[metric] += int(sum_)
-    cursor.execute(
-        f"""{head}, {_ERROR[kind]} AS failure, count(*) {source}
-            {condition} AND {_ERROR[kind]} IS NOT NULL GROUP BY {grouped}, failure""",
-        told,
-    )
-    for step, flags, *key, error, count in cursor.fetchall():
-        errors = _cell(cells, kind, step, flags, key).errors
-        errors[error_kind(error)] = errors.get(error_kind(error), 0) + count
     return cells
 
 

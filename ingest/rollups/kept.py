@@ -2,70 +2,107 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import Any
-
-import msgspec
+from collections import defaultdict
+from collections.abc import Callable, Collection, Hashable, Sequence
+from typing import Any, TypeVar
 
 from ingest.rollups.counting import MINUTE_NS, Cell, Key
-from ingest.rollups.folding import DAY_MINUTES
+from ingest.rollups.folding import DAY_MINUTES, as_key
 from ingest.rollups.from_rows import Cells
-from ingest.rollups.packing import count_deltas, unpack_cell
+from ingest.rollups.packing import count_deltas, merge_bodies
 from ingest.rollups.steps import Piece, step_index
+from ingest.stored import direct_cursor
 
+# Each piece is a range of the primary key; all in one question, which costs less than each alone.
 ROWS = """
-    SELECT kind, start_unix_ns, key_id, body FROM ingest_rollup
-    WHERE project_id = %(project_id)s AND step = %(step)s AND kind = ANY(%(kinds)s::smallint[])
-      AND start_unix_ns >= %(from_ns)s AND start_unix_ns < %(to_ns)s
+    SELECT found.* FROM unnest(%(steps)s::smallint[], %(from_ns)s::bigint[], %(to_ns)s::bigint[])
+        AS piece (step, from_ns, to_ns) CROSS JOIN LATERAL (
+            SELECT start_unix_ns, key_id, body FROM ingest_rollup AS kept
+            WHERE project_id = %(project_id)s AND kept.step = piece.step AND kind = %(kind)s
+              AND start_unix_ns >= piece.from_ns AND start_unix_ns < piece.to_ns {keys} OFFSET 0
+        ) AS found
 """
+ANY_KEY, OF_KEYS = ROWS.format(keys=""), ROWS.format(keys="AND key_id = ANY(%(key_ids)s::int[])")
 WAITING = """
     SELECT body FROM ingest_rollup_delta
     WHERE project_id = %(project_id)s AND last_minute >= %(first)s AND first_minute < %(last)s ORDER BY id
 """
-_key = msgspec.json.Decoder(Key).decode
+FEW_KEYS = 200  # so many are named to the database
+P = TypeVar("P", bound=Hashable)
+_known: dict[int, dict[int, Key]] = {}
 
 
 def read_kept(
     cursor: Any, project_id: int, pieces: Sequence[Piece], bounds: Sequence[int], kinds: Collection[int]
 ) -> Cells:
     """Cells of these pieces, which are of whole steps, by the step between ``bounds`` in which they begin."""
+    waiting = Waiting(cursor, project_id, pieces)
     cells: Cells = {}
-    keys = read_keys(cursor, project_id)
-    for step, from_ns, to_ns in pieces:
-        assert step is not None
-        cursor.execute(
-            ROWS,
-            {"project_id": project_id, "step": int(step), "kinds": list(map(int, kinds)), "from_ns": from_ns,
-             "to_ns": to_ns},
-        )  # fmt: skip
-        for kind, start_ns, key_id, body in cursor.fetchall():
-            _add(cells, kind, step_index(bounds, start_ns), keys[key_id], unpack_cell(body))
-    if not pieces:
-        return cells
-    first, last = min(piece.from_ns for piece in pieces) // MINUTE_NS, max(piece.to_ns for piece in pieces) // MINUTE_NS
-    cursor.execute(WAITING, {"project_id": project_id, "first": first, "last": last})
-    waiting = cursor.fetchall()
-    if waiting:
-        admission = Admission(cursor, project_id, keys)
-        for place, cell in count_deltas((project_id, body) for (body,) in waiting).cells.items():
-            at_ns = place.minute * MINUTE_NS
-            if place.kind in kinds and any(piece.from_ns <= at_ns < piece.to_ns for piece in pieces):
-                key = admission.key(place.kind, place.minute, place.key)
-                _add(cells, place.kind, step_index(bounds, at_ns), key, cell)
+    for kind in map(int, kinds):
+        for (at, key), cell in read_placed(cursor, project_id, pieces, bounds, kind, lambda k: (k,), waiting).items():
+            cells[kind, at, key] = cell
     return cells
 
 
-def _add(cells: Cells, kind: int, step: int, key: Key, cell: Cell) -> None:
-    place = (kind, step, key)
-    if place in cells:
-        cells[place].add(cell)
-    else:
-        cells[place] = cell
+class Waiting:
+    """Deltas of these pieces that are not folded yet."""
+
+    def __init__(self, cursor: Any, project_id: int, pieces: Sequence[Piece]) -> None:
+        self.cells: list[tuple[int, int, Key, Cell]] = []  # kind, begin of the minute, key
+        if not pieces:
+            return
+        first, last = min(piece.from_ns for piece in pieces), max(piece.to_ns for piece in pieces)
+        cursor.execute(WAITING, {"project_id": project_id, "first": first // MINUTE_NS, "last": -(-last // MINUTE_NS)})
+        bodies = cursor.fetchall()
+        if not bodies:
+            return
+        admission = Admission(cursor, project_id, read_keys(cursor, project_id))
+        for place, cell in count_deltas((project_id, body) for (body,) in bodies).cells.items():
+            key = admission.key(place.kind, place.minute, place.key)
+            self.cells.append((place.kind, place.minute * MINUTE_NS, key, cell))
+
+
+def read_placed(
+    cursor: Any, project_id: int, pieces: Sequence[Piece], bounds: Sequence[int], kind: int,
+    places: Callable[[Key], Collection[P]], waiting: Waiting,
+) -> dict[tuple[int, P], Cell]:  # fmt: skip
+    """Cells of a kind, added up by the step between ``bounds`` and by each of the places that ``places`` tells of
+    their key; what it has no place for is left where it is."""
+    keys = read_keys(cursor, project_id)
+    placed = {key_id: found for key_id, key in keys.items() if (found := tuple(places(key)))}
+    wanted: dict[str, Any] = {
+        "project_id": project_id, "kind": kind, "steps": [int(piece.step or 0) for piece in pieces],
+        "from_ns": [piece.from_ns for piece in pieces], "to_ns": [piece.to_ns for piece in pieces],
+    }  # fmt: skip
+    few = len(placed) <= FEW_KEYS
+    bodies: defaultdict[tuple[int, P], list[bytes]] = defaultdict(list)
+    with direct_cursor() as direct:
+        if few:
+            wanted["key_ids"] = list(placed)
+        direct.execute(OF_KEYS if few else ANY_KEY, wanted, binary=True, prepare=True)
+        for start_ns, key_id, body in direct.fetchall():
+            at = step_index(bounds, start_ns)
+            for place in placed.get(key_id, ()):
+                bodies[at, place].append(body)
+    cells = {place: merge_bodies(together) for place, together in bodies.items()}
+    for of, start_ns, key, cell in waiting.cells:
+        if of == kind and any(piece.from_ns <= start_ns < piece.to_ns for piece in pieces):
+            for place in places(key):
+                into = cells.setdefault((step_index(bounds, start_ns), place), Cell.of(kind))
+                into.add(cell)
+    return cells
 
 
 def read_keys(cursor: Any, project_id: int) -> dict[int, Key]:
-    cursor.execute("SELECT id, fields FROM ingest_rollup_key WHERE project_id = %s", [project_id])
-    return {key_id: _key(fields) for key_id, fields in cursor.fetchall()}
+    """All keys of a project. They never change, and their numbers rise in the order in which they become visible,
+    since one process folds at a time: only new ones are read."""
+    known = _known.setdefault(project_id, {})
+    cursor.execute(
+        "SELECT id, fields FROM ingest_rollup_key WHERE project_id = %s AND id > %s",
+        [project_id, max(known, default=0)],
+    )
+    known.update((key_id, as_key(fields)) for key_id, fields in sorted(cursor.fetchall()))
+    return dict(known)
 
 
 class Admission:

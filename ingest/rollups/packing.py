@@ -1,20 +1,38 @@
 """Cells and deltas as bytes. What a pass of a worker has gathered is packed as it is, not counted: whoever folds many
-deltas bins their values together, which costs a third."""
+deltas bins their values together, which costs a third. Where bins lie close together, as in long steps, their counts
+are packed side by side, 32 bits each: such a row of counts is one large integer to Python, and adding two of them adds
+all their bins at once, forty times as quick as one by one."""
 
 from __future__ import annotations
 
-from collections import defaultdict
+import sys
+from array import array
+from collections import Counter, defaultdict
 from collections.abc import Iterable
+from itertools import chain, compress, repeat
 from operator import itemgetter
 from typing import Any, NamedTuple
 
 import msgspec
 
-from ingest.rollups.counting import Cell, Gathered, Item, Key, Place, Tally
+from ingest.rollups.counting import Cell, Gathered, Item, Key, Place, Tally, add_bins
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.decode
-PackedCell = tuple[list[int | str], list[dict[int, int]], dict[str, int]]
+SideBySide = tuple[int, int, bytes]  # the first bin, how many are counted in all, and the counts from there on
+PackedBins = dict[int, int] | SideBySide
+
+
+class PackedCell(msgspec.Struct, array_like=True, gc=False):
+    """A cell as it is stored. Bins that hold little are listed in ``ones``, each as often as it counts, as
+    metric * ONES + bin + 1; ``bins`` are the other metrics' by their number (formerly: a list of all)."""
+
+    sums: list[int | str]
+    bins: dict[int, PackedBins] | list[PackedBins]
+    errors: dict[str, int]
+    ones: list[int] = []
+
+
 _decode_cell = msgspec.msgpack.Decoder(PackedCell).decode
 # (sign, kind, minute, key, items), and cells that were counted already: (kind, minute, key, cell).
 PackedGroup = tuple[int, int, int, Key, list[tuple[Any, ...]]]
@@ -22,14 +40,65 @@ _decode_delta = msgspec.msgpack.Decoder(tuple[list[PackedGroup], list[tuple[int,
 _FITS = 2**63
 
 
+LANE_BITS = 32
+CLOSE_FROM, CLOSE_WITHIN = 8, 4  # bins; and so many times their number is the room they may take
+ONES, OFTEN = 4_096, 2  # beyond the last bin; and how often bins may count on average to be listed
+
+
 def _plain(cell: Cell) -> PackedCell:
     """Sums beyond 64 bits, which only absurd times make, are written as text."""
-    return [s if -_FITS <= s < _FITS else str(s) for s in cell.sums], cell.bins, cell.errors
+    ones: list[int] = []
+    packed: dict[int, PackedBins] = {}
+    for metric, bins in enumerate(cell.bins):
+        if len(bins) >= CLOSE_FROM and not isinstance(close := _side_by_side(bins), dict):
+            packed[metric] = close
+        elif bins:
+            counts = bins.values()
+            if sum(counts) <= OFTEN * len(bins) and min(counts) > 0:
+                at = metric * ONES + 1
+                ones += chain.from_iterable([repeat(at + index, count) for index, count in bins.items()])
+            else:
+                packed[metric] = bins
+    return PackedCell([s if -_FITS <= s < _FITS else str(s) for s in cell.sums], packed, cell.errors, ones)
+
+
+def _side_by_side(bins: dict[int, int]) -> PackedBins:
+    first, last = min(bins), max(bins)
+    total = sum(bins.values())
+    if last - first >= CLOSE_WITHIN * len(bins) or min(bins.values()) < 0 or total >= 1 << LANE_BITS:
+        return bins
+    return first, total, _bytes_of(array("I", map(bins.get, range(first, last + 1), repeat(0))))
+
+
+def _bytes_of(counts: array[int]) -> bytes:
+    if sys.byteorder == "big":
+        counts.byteswap()
+    return counts.tobytes()
+
+
+def _one_by_one(first: int, lanes: bytes) -> dict[int, int]:
+    counts = array("I", lanes)
+    if sys.byteorder == "big":
+        counts.byteswap()
+    return dict(zip(compress(range(first, first + len(counts)), counts), filter(None, counts), strict=True))
+
+
+def _as_bins(packed: PackedBins) -> dict[int, int]:
+    return packed if isinstance(packed, dict) else _one_by_one(packed[0], packed[2])
 
 
 def _as_cell(packed: PackedCell) -> Cell:
-    sums, bins, errors = packed
-    return Cell([int(s) for s in sums], bins, errors)
+    bins: list[dict[int, int]] = [{} for _ in packed.sums]
+    for metric, one in _numbered(packed):
+        bins[metric] = _as_bins(one)
+    for code in packed.ones:
+        into, index = bins[code // ONES], code % ONES - 1
+        into[index] = into.get(index, 0) + 1
+    return Cell([int(s) for s in packed.sums], bins, packed.errors)
+
+
+def _numbered(packed: PackedCell) -> Iterable[tuple[int, PackedBins]]:
+    return packed.bins.items() if isinstance(packed.bins, dict) else enumerate(packed.bins)
 
 
 def pack_cell(cell: Cell) -> bytes:
@@ -38,6 +107,48 @@ def pack_cell(cell: Cell) -> bytes:
 
 def unpack_cell(body: bytes) -> Cell:
     return _as_cell(_decode_cell(body))
+
+
+def merge_bodies(bodies: Iterable[bytes]) -> Cell:
+    """One cell of many of one kind, column by column: what a summary of many steps spends its time with."""
+    packed = list(map(_decode_cell, bodies))
+    columns: list[list[PackedBins]] = [[] for _ in packed[0].sums]
+    errors: dict[str, int] = {}
+    for one in packed:
+        for metric, bins in _numbered(one):
+            columns[metric].append(bins)
+        if one.errors:
+            add_bins(errors, one.errors)
+    merged = list(map(_merged, columns))
+    for code, count in Counter(chain.from_iterable([one.ones for one in packed])).items():
+        into, index = merged[code // ONES], code % ONES - 1
+        into[index] = into.get(index, 0) + count
+    try:
+        sums = list(map(sum, zip(*[one.sums for one in packed], strict=True)))
+    except TypeError:  # some are beyond 64 bits
+        sums = [sum(map(int, column)) for column in zip(*[one.sums for one in packed], strict=True)]
+    return Cell(sums, merged, errors)
+
+
+def _merged(column: Iterable[PackedBins]) -> dict[int, int]:
+    apart: list[dict[int, int]] = []
+    close: list[SideBySide] = []
+    for packed in column:
+        if isinstance(packed, dict):
+            apart.append(packed)
+        else:
+            close.append(packed)
+    into: dict[int, int] = {}
+    if len(close) == 1 or sum(total for _, total, _ in close) >= 1 << LANE_BITS:
+        apart += map(_as_bins, close)
+    elif close:
+        base, lanes = min(first for first, _, _ in close), 0
+        for first, _, counts in close:
+            lanes += int.from_bytes(counts, "little") << LANE_BITS * (first - base)
+        into = _one_by_one(base, lanes.to_bytes((lanes.bit_length() + 31) // 32 * 4, "little"))
+    for bins in apart:
+        add_bins(into, bins)
+    return into
 
 
 class Delta(NamedTuple):

@@ -15,11 +15,12 @@ from django.db import connection
 
 from ingest.rollups.applying import WRITE_DELTA
 from ingest.rollups.counting import MINUTE_NS, Cell, Kind, Place, Tally
-from ingest.rollups.folding import project_zones, quarter_start, zone_of
+from ingest.rollups.folding import project_zones, starts, zone_of
 from ingest.rollups.from_rows import Cells, count_rows
+from ingest.rollups.horizon import Gone, gone_until, kept_from
 from ingest.rollups.kept import Admission, read_kept, read_keys
-from ingest.rollups.packing import pack_cells, unpack_cell
-from ingest.rollups.steps import UTC_DAY_NS, Piece, Step, day_of
+from ingest.rollups.packing import merge_bodies, pack_cells
+from ingest.rollups.steps import QUARTER_NS, UTC_DAY_NS, Piece, Step, day_of
 from ingest.snapshot import snapshot
 
 DAYS = f"""
@@ -32,6 +33,14 @@ DAYS = f"""
             AS ends (minute) WHERE project_id = %(project_id)s
     ) AS ended ORDER BY 1
 """
+
+
+FOLDED = """
+    SELECT step, kind, start_unix_ns, key_id, body FROM ingest_rollup
+    WHERE project_id = %s AND step = ANY(%s::smallint[]) AND kind = ANY('{0,1,2}'::smallint[])
+      AND start_unix_ns >= %s AND start_unix_ns < %s
+"""
+HOUR_STEPS, DAY_STEPS = (Step.QUARTER, Step.HOUR, Step.PLAIN_HOUR), (Step.DAY, Step.PLAIN_DAY)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,18 +64,20 @@ class Difference:
         )
 
 
-def verify(repair: bool = False) -> Iterator[Difference]:
-    """What differs, project by project; with ``repair`` the minutes' differences are written as deltas, and the
-    longer steps, which nothing but a fault of ours can part from their minutes, are summed anew."""
+def verify(repair: bool = False, days: int | None = None) -> Iterator[Difference]:
+    """What differs, project by project; of the newest ``days`` UTC days, or all. With ``repair`` the differences to
+    the rows are written as deltas, and the longer steps, which nothing but a fault of ours can part from their
+    minutes, are summed anew."""
     with snapshot() as cursor:
         zones = project_zones(cursor)
         for project_id in sorted(zones):
-            tally = Tally()
-            for day in _days(cursor, project_id):
-                yield from _minutes(cursor, project_id, day * UTC_DAY_NS, tally)
-            yield from _longer_steps(cursor, project_id, zones[project_id])
+            checked = _Checked(cursor, project_id, zones[project_id])
+            found = _days(cursor, project_id)
+            for day in found if days is None else found[-days:]:
+                yield from checked.against_rows(day * UTC_DAY_NS)
+                yield from checked.against_shorter(day * UTC_DAY_NS)
             if repair:
-                for delta in pack_cells(tally):
+                for delta in pack_cells(checked.wanted):
                     cursor.execute(WRITE_DELTA, list(delta))
                 cursor.execute("DELETE FROM ingest_rollup_zone WHERE project_id = %s", [project_id])
 
@@ -85,66 +96,100 @@ def count_once() -> bool:
 def _days(cursor: Any, project_id: int) -> list[int]:
     """UTC days with anything in them whose runs must all be there: after what retention has dropped, with a day's
     grace for clocks."""
-    cursor.execute("SELECT day FROM ingest_rollup_gone")
-    row = cursor.fetchone()
+    gone_ns = gone_until(cursor).get(Gone.RUNS)
     cursor.execute(DAYS, {"project_id": project_id})
     days = [int(day) for (day,) in cursor.fetchall()]
-    return days if row is None else [day for day in days if day > (row[0] - dt.date(1970, 1, 1)).days + 1]
+    return days if gone_ns is None else [day for day in days if day * UTC_DAY_NS > gone_ns]
 
 
-def _minutes(cursor: Any, project_id: int, day_ns: int, wanted: Tally) -> Iterator[Difference]:
-    """A UTC day's minutes; what is to be added to make them right goes into ``wanted``."""
-    bounds = list(range(day_ns, day_ns + UTC_DAY_NS + 1, MINUTE_NS))
-    kept = read_kept(cursor, project_id, [Piece(Step.MINUTE, day_ns, day_ns + UTC_DAY_NS)], bounds, list(Kind))
-    admission = Admission(cursor, project_id, read_keys(cursor, project_id))
-    counted: Cells = {}
-    for kind in Kind:
-        for (_, at, key), cell in count_rows(cursor, kind, bounds, "project_id = %s", [project_id]).items():
-            admitted = admission.key(kind, bounds[at] // MINUTE_NS, key)
-            place = (int(kind), at, admitted)
-            if place in counted:
-                counted[place].add(cell)
-            else:
-                counted[place] = cell
-    for place in sorted({*kept, *counted}, key=repr):
-        number, at, key = place
-        was, is_ = kept.get(place) or Cell.of(number), counted.get(place) or Cell.of(number)
-        numbers = was.count, is_.count
-        is_.subtract(was)
-        if is_.tidy():
-            wanted.merge([(Place(project_id, number, bounds[at] // MINUTE_NS, key), is_)])
-            yield Difference(
-                project_id=project_id, step=Step.MINUTE, kind=Kind(number), start_unix_ns=bounds[at],
-                key=repr(key), kept=numbers[0], counted=numbers[1],
+class _Checked:
+    """One project, day by day. ``wanted`` is what is to be added to make it right."""
+
+    def __init__(self, cursor: Any, project_id: int, zone: str) -> None:
+        self.cursor, self.project_id = cursor, project_id
+        self.keys = read_keys(cursor, project_id)
+        self.numbers = {key: key_id for key_id, key in self.keys.items()}
+        self.admission = Admission(cursor, project_id, self.keys)
+        self.kept_from = kept_from(cursor)
+        self.wanted = Tally()
+        self.zone_days: set[int] = set()
+        cursor.execute("SELECT zone FROM ingest_rollup_zone WHERE project_id = %s", [project_id])
+        (summed_by,) = cursor.fetchone() or (None,)
+        self.zone = summed_by or zone
+
+    def _shortest(self, at_ns: int) -> tuple[Step, int] | None:
+        """The shortest step that is kept of a day, and its length."""
+        if at_ns < self.kept_from.hours_from_ns:
+            return None
+        return (Step.QUARTER, QUARTER_NS) if at_ns < self.kept_from.minutes_from_ns else (Step.MINUTE, MINUTE_NS)
+
+    def against_rows(self, day_ns: int) -> Iterator[Difference]:
+        """A UTC day's shortest steps."""
+        shortest = self._shortest(day_ns)
+        if shortest is None:
+            return
+        step, length_ns = shortest
+        bounds = list(range(day_ns, day_ns + UTC_DAY_NS + 1, length_ns))
+        whole = [Piece(step, day_ns, day_ns + UTC_DAY_NS)]
+        kept = read_kept(self.cursor, self.project_id, whole, bounds, list(Kind))
+        counted: Cells = {}
+        for kind in Kind:
+            found = count_rows(self.cursor, kind, bounds, "project_id = %s", [self.project_id])
+            for (_, at, key), cell in found.items():
+                place = (int(kind), at, self.admission.key(kind, bounds[at] // MINUTE_NS, key))
+                if place in counted:
+                    counted[place].add(cell)
+                else:
+                    counted[place] = cell
+        for place in sorted({*kept, *counted}, key=repr):
+            number, at, key = place
+            was, is_ = kept.get(place) or Cell.of(number), counted.get(place) or Cell.of(number)
+            numbers = was.count, is_.count
+            is_.subtract(was)
+            if is_.tidy():
+                minute = bounds[at] // MINUTE_NS
+                self.wanted.merge([(Place(self.project_id, number, minute, key), is_)])
+                yield self._difference(step, number, bounds[at], repr(key), numbers)
+
+    def against_shorter(self, day_ns: int) -> Iterator[Difference]:
+        """Whether a UTC day's folded quarter-hours and hours are what its shortest steps add up to, and whether the
+        days of the project that touch it are what their quarter-hours do."""
+        shortest = self._shortest(day_ns)
+        if shortest is None:
+            return
+        step = shortest[0]
+        yield from self._longer(step, tuple(one for one in HOUR_STEPS if one is not step), day_ns, day_ns + UTC_DAY_NS)
+        at_ns = day_ns
+        while at_ns < day_ns + UTC_DAY_NS:
+            start_ns, at_ns = day_of(at_ns, zone_of(self.zone))
+            if start_ns >= self.kept_from.hours_from_ns and start_ns not in self.zone_days:
+                self.zone_days.add(start_ns)
+                yield from self._longer(Step.QUARTER, DAY_STEPS, start_ns, at_ns)
+
+    def _longer(self, shorter: Step, longer: tuple[Step, ...], from_ns: int, to_ns: int) -> Iterator[Difference]:
+        kept: dict[tuple[int, int, int, int], list[bytes]] = {}
+        summed: dict[tuple[int, int, int, int], list[bytes]] = {}
+        self.cursor.execute(FOLDED, [self.project_id, [int(shorter), *map(int, longer)], from_ns, to_ns])
+        for step, kind, start_ns, key_id, body in self.cursor.fetchall():
+            if step != shorter:
+                kept.setdefault((step, kind, start_ns, key_id), []).append(body)
+                continue
+            begins = starts(start_ns, self.zone)
+            for one in longer:
+                number = self.numbers.get(self.keys[key_id].as_plain(), -1) if one.is_plain else key_id
+                summed.setdefault((one, kind, begins[one], number), []).append(body)
+        for place in sorted({*kept, *summed}):
+            step, kind, start_ns, key_id = place
+            whole, parts = (
+                merge_bodies(one[place]) if place in one else Cell.of(kind) for one in (kept, summed)
             )  # fmt: skip
+            numbers = whole.count, parts.count
+            parts.subtract(whole)
+            if parts.tidy():
+                yield self._difference(Step(step), kind, start_ns, f"key {key_id}", numbers)
 
-
-def _longer_steps(cursor: Any, project_id: int, zone: str) -> Iterator[Difference]:
-    """Whether folded quarter-hours and days are what their folded minutes add up to."""
-    cursor.execute("SELECT zone FROM ingest_rollup_zone WHERE project_id = %s", [project_id])
-    (summed_by,) = cursor.fetchone() or (None,)
-    by_slot: dict[tuple[int, int, int, int], tuple[Cell, Cell]] = {}
-    cursor.execute(
-        "SELECT step, kind, start_unix_ns, key_id, body FROM ingest_rollup WHERE project_id = %s", [project_id]
-    )
-    for step, kind, start_ns, key_id, body in cursor.fetchall():
-        cell = unpack_cell(body)
-        if step == Step.MINUTE:
-            starts = {
-                Step.QUARTER: quarter_start(start_ns),
-                Step.DAY: day_of(start_ns, zone_of(summed_by or zone))[0],
-            }
-            for longer, at_ns in starts.items():
-                _, minutes = by_slot.setdefault((longer, kind, at_ns, key_id), (Cell.of(kind), Cell.of(kind)))
-                minutes.add(cell)
-        else:
-            whole, _ = by_slot.setdefault((step, kind, start_ns, key_id), (Cell.of(kind), Cell.of(kind)))
-            whole.add(cell)
-    for (step, kind, start_ns, key_id), (whole, minutes) in sorted(by_slot.items(), key=lambda pair: pair[0]):
-        numbers = whole.count, minutes.count
-        minutes.subtract(whole)
-        if minutes.tidy():
-            yield Difference(
-                project_id=project_id, step=Step(step), kind=Kind(kind), start_unix_ns=start_ns,
-                key=f"key {key_id}", kept=numbers[0], counted=numbers[1],
-            )  # fmt: skip
+    def _difference(self, step: Step, kind: int, start_ns: int, key: str, numbers: tuple[int, int]) -> Difference:
+        return Difference(
+            project_id=self.project_id, step=step, kind=Kind(kind), start_unix_ns=start_ns, key=key,
+            kept=numbers[0], counted=numbers[1],
+        )  # fmt: skip

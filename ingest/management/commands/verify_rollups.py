@@ -18,10 +18,11 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--repair", action="store_true", help="put right what differs; then it ends with 0")
+        parser.add_argument("--days", type=int, help="only the newest so many UTC days with anything in them")
 
     def handle(self, *_args: Any, **options: Any) -> None:
         number = 0
-        for number, difference in enumerate(verify(repair=options["repair"]), start=1):
+        for number, difference in enumerate(verify(options["repair"], options["days"]), start=1):
             if number <= SHOWN:
                 self.stdout.write(str(difference))
         if number > SHOWN:

@@ -41,7 +41,7 @@ def walked(limit: int, **query: Any) -> list[str]:
 
 
 def test_none_is_an_empty_page(project: Project) -> None:
-    assert Client().get(RUNS).json() == {"runs": [], "next_cursor": None}
+    assert Client().get(RUNS).json() == {"runs": [], "next_cursor": None, "looked_from_unix_ns": None}
 
 
 @pytest.mark.parametrize("sort", ["newest", "slowest", "ttft", "tokens"])

@@ -42,12 +42,12 @@ def writing() -> Iterator[tuple[Any, Gathered]]:
         write_deltas(cursor, gathered)
 
 
-def keep(project: Project, runs: list[Run], batch: int = 50) -> list[Run]:
-    """Write runs as workers do, some at a time."""
+def keep(project: Project, runs: list[Run], batch: int = 50, *, by_end: bool = False) -> list[Run]:
+    """Write runs as workers do, some at a time: as received now, or on the day on which each has ended."""
     for at in range(0, len(runs), batch):
         rows = Rows()
         for run in runs[at : at + batch]:
-            rows.add(run, project.pk, today(time.time_ns()), run.end_unix_ns, 3)
+            rows.add(run, project.pk, today(run.end_unix_ns if by_end else time.time_ns()), run.end_unix_ns, 3)
         with writing() as (cursor, gathered):
             rows.copy(cursor)
             gathered.add_rows(rows)

@@ -1,0 +1,159 @@
+"""What the main questions read does not grow with the store: each is explained before and after older runs come."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from ingest.models import Project
+from ingest.partitions import ensure_partitions
+from ingest.read import live
+from ingest.read.run import run_detail
+from ingest.read.runs import RunFilter, find_runs
+from ingest.read.summary import Question, summarise
+from ingest.rollups import kept
+from ingest.rollups.folding import fold_all
+from ingest.scope import Scope
+from ingest.stages.model import Run
+from ingest.stored import direct_cursor
+from tests.integration.rollups.drawn_runs import SECOND_NS, drawn, keep
+
+pytestmark = pytest.mark.django_db
+
+DAY_NS = 86_400 * SECOND_NS
+NOW = time.time_ns() // DAY_NS * DAY_NS + 11 * 3600 * SECOND_NS + 123_456_789
+STORED = ("ingest_run", "ingest_call", "ingest_tool", "ingest_rollup", "ingest_trace", "ingest_chunk")
+SLACK, FEW = 1.25, 80  # a row or two of each day's partition, and the planner may choose a little otherwise
+Ask = Callable[[Scope], object]
+
+
+def at(days_ago: float) -> int:
+    return NOW - int(days_ago * DAY_NS)
+
+
+QUESTIONS: dict[str, Ask] = {
+    "the newest runs": lambda scope: find_runs(scope, RunFilter(), NOW),
+    "the newest runs of a window": lambda scope: find_runs(scope, RunFilter(from_unix_ns=at(1), to_unix_ns=NOW), NOW),
+    "runs of a service": lambda scope: find_runs(scope, RunFilter(service="shop"), NOW),
+    "runs of a service long gone": lambda scope: find_runs(scope, RunFilter(service="gone"), NOW),
+    "runs of a version that is nowhere": lambda scope: find_runs(scope, RunFilter(version="0"), NOW),
+    "runs of a model": lambda scope: find_runs(scope, RunFilter(model="large", limit=5), NOW),
+    "failed runs": lambda scope: find_runs(scope, RunFilter(status="error", limit=5), NOW),
+    "runs of a session": lambda scope: find_runs(scope, RunFilter(session="s-rare"), NOW),
+    "runs of a user": lambda scope: find_runs(scope, RunFilter(user="u-rare"), NOW),
+    "runs in flight": lambda scope: live.in_flight(scope, 12, NOW),
+    "runs as they finish": lambda scope: live.finishing(scope, 12, NOW),
+    "figures of five minutes": lambda scope: live.figures(scope, NOW),
+    "stages over an hour": lambda scope: live.stage_steps(scope, at(1 / 24), NOW, 60),
+    "a week by service": lambda scope: summarise(scope, Question(wanted=_week(), group_by="service"), NOW),
+    "a week by model, day by day": lambda s: summarise(s, Question(wanted=_week(), group_by="model", step="day"), NOW),
+    "one run": lambda scope: run_detail(scope, "ab" * 16 + "-" + "cd" * 8, NOW),
+}
+
+
+def _week() -> RunFilter:
+    return RunFilter(from_unix_ns=at(7), to_unix_ns=NOW)
+
+
+@contextmanager
+def explained(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
+    """The plans of all statements, as they ran."""
+    plans: list[Any] = []
+    head = "EXPLAIN (ANALYZE, FORMAT JSON, BUFFERS OFF, TIMING OFF) "
+
+    def explain(execute: Any, sql: str, parameters: Any, many: bool, context: Any) -> Any:
+        if sql.lstrip().upper().startswith(("SELECT", "WITH")):
+            with direct() as cursor:
+                cursor.execute(head + context["cursor"].mogrify(sql, parameters))
+                plans.extend(plan["Plan"] for plan in _as_json(cursor.fetchone()[0]))
+        return execute(sql, parameters, many, context)
+
+    def direct() -> Any:
+        return connection.connection.cursor()
+
+    class Direct:
+        """As ``direct_cursor``, explaining first."""
+
+        def __enter__(self) -> Any:
+            self.cursor = direct_cursor()
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            self.cursor.close()
+
+        def execute(self, sql: str, parameters: Any, **options: Any) -> None:
+            self.cursor.execute(head + sql, parameters)
+            plans.extend(plan["Plan"] for plan in _as_json((self.cursor.fetchone() or ("[]",))[0]))
+            self.cursor.execute(sql, parameters, **options)
+
+        def fetchall(self) -> Any:
+            return self.cursor.fetchall()
+
+    with monkeypatch.context() as patched, connection.execute_wrapper(explain):
+        patched.setattr(kept, "direct_cursor", Direct)
+        yield plans
+
+
+def _as_json(told: Any) -> Any:
+    return json.loads(told) if isinstance(told, str) else told
+
+
+def touched(plan: dict[str, Any]) -> int:
+    """Rows of stored things that a plan's scans looked at."""
+    own = 0
+    if (str(plan.get("Relation Name", "")).startswith(STORED) and "Plans" not in plan) or "Heap" in plan["Node Type"]:
+        each = plan.get("Actual Rows", 0) + sum(
+            value for name, value in plan.items() if name.startswith("Rows Removed")
+        )
+        own = round(each * plan.get("Actual Loops", 1))
+    return own + sum(map(touched, plan.get("Plans", ())))
+
+
+def runs(first_ago: float, last_ago: float, number: int, begin: int) -> list[Run]:
+    chance = random.Random(begin)
+    ends = sorted(NOW - int(chance.uniform(last_ago, first_ago) * DAY_NS) for _ in range(number))
+    return [drawn(chance, begin + n, end, user_id=f"u-{n}", session_id=f"s-{n}") for n, end in enumerate(ends)]
+
+
+@pytest.fixture
+def project(db: None) -> Project:
+    for ago in range(40):
+        ensure_partitions(NOW - ago * DAY_NS)
+    return Project.objects.create(slug="alpha", name="Alpha", zone="Asia/Kolkata")
+
+
+def store(project: Project, made: list[Run]) -> None:
+    keep(project, made, by_end=True)
+    fold_all()
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+
+
+def test_no_main_question_reads_more_because_more_is_stored(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    scope = Scope(project_id=project.pk)
+    chance = random.Random(1)
+    rare = [drawn(chance, 900_000, at(8.5), service="gone", session_id="s-rare", user_id="u-rare")]
+    store(project, runs(16, 0, 1_100, 0) + rare)
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")  # which small tables would be read by, whatever the index
+    before = {name: _touched_by(ask, scope, monkeypatch) for name, ask in QUESTIONS.items()}
+    store(project, runs(38, 17, 1_600, 100_000))
+    after = {name: _touched_by(ask, scope, monkeypatch) for name, ask in QUESTIONS.items()}
+    grown = {name: (before[name], after[name]) for name in QUESTIONS if after[name] > before[name] * SLACK + FEW}
+    assert grown == {}
+    assert max(after[name] for name in QUESTIONS if name.startswith("the newest")) < 200
+
+
+def _touched_by(ask: Ask, scope: Scope, monkeypatch: pytest.MonkeyPatch) -> int:
+    ask(scope)  # what a process reads once, it knows then
+    with explained(monkeypatch) as plans:
+        ask(scope)
+    assert plans
+    return sum(map(touched, plans))

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ingest.semconv import Facts
 from ingest.semconv.facts import AGENT, CALL, CHAIN, ENGINE, HTTP, OTHER, TOOL, WORKFLOW
 from ingest.stages.drafts import CallDraft
-from ingest.stages.tree import Node
+from ingest.stages.tree import BEGINS_CALL, IN_CALL, Node
 
 # Two siblings are one call where the overlap is this share of the longer one (in percent).
 SAME_CALL_PERCENT = 80
@@ -31,24 +31,33 @@ _BARRIERS = frozenset({TOOL, AGENT, WORKFLOW})
 def find_calls(order: list[Node]) -> list[CallDraft]:
     """The calls under one root, given its nodes with parents before children."""
     _note_calls_above(order)
-    groups: dict[Node, CallDraft] = {}
+    made: list[CallDraft] = []
     inner: dict[Node, list[CallDraft]] = {}
     wrappers: set[Node] = set()
     holding: set[Node] = set()
     for node in reversed(order):
         if len(node.children) > 1:
-            _merge_siblings(node, groups)
+            _merge_siblings(node)
         above = node.above
         if node.kind is CALL:
-            _close_call(node, above, groups, inner, wrappers)
+            _close_call(node, above, made, inner, wrappers)
         elif above is not None and node in holding and node.kind in (AGENT, WORKFLOW):
             wrappers.add(above)
         if node.parent is not None and node.kind is not TOOL and (node.kind is CALL or node in holding):
             holding.add(node.parent)
-    found = _with_hints(order, groups)
+    found = _with_hints(order, [call for call in made if not call.dead])
     for call in found:
         call.nodes.reverse()  # they were found from the innermost out
-        call.told = call.nodes[0].facts if len(call.nodes) == 1 else merge_facts(call.nodes)
+        outermost = call.nodes[0]
+        outermost.call = call
+        if len(call.nodes) == 1:
+            call.told = outermost.facts
+            outermost.marks = IN_CALL | BEGINS_CALL
+        else:
+            call.told = merge_facts(call.nodes)
+            for node in call.nodes:
+                node.marks = IN_CALL
+            outermost.marks = IN_CALL | BEGINS_CALL
     return found
 
 
@@ -82,7 +91,7 @@ def _note_calls_above(order: list[Node]) -> None:
 def _close_call(
     node: Node,
     above: Node | None,
-    groups: dict[Node, CallDraft],
+    made: list[CallDraft],
     inner: dict[Node, list[CallDraft]],
     wrappers: set[Node],
 ) -> None:
@@ -102,7 +111,8 @@ def _close_call(
         group.nodes.append(node)
     else:
         group = CallDraft(nodes=[node])
-    groups[node] = group
+        made.append(group)
+    node.call = group
     if above is not None:
         inner.setdefault(above, []).append(group)
 
@@ -117,20 +127,20 @@ def _as_attempts(below: list[CallDraft]) -> CallDraft:
     return last
 
 
-def _merge_siblings(parent: Node, groups: dict[Node, CallDraft]) -> None:
+def _merge_siblings(parent: Node) -> None:
     """Join or drop model spans of one parent that tell of the same call."""
     before: Node | None = None
     for child in parent.children:
-        if child.kind is CALL and before is not None and before in groups and child in groups:
+        if child.kind is CALL and before is not None and (first := before.call) and (second := child.call):
             if _prepares(before, child):
-                groups.pop(before).dead = True
+                first.dead = True
+                before.call = None
                 before.kind = OTHER
                 before.warn("no_model_call", "a model span without any answer, right before a call; not counted")
-            elif _are_few(groups[before], groups[child]) and (_is_same(before, child) or _tells_usage(before, child)):
-                first, second = groups[before], groups[child]
+            elif _are_few(first, second) and (_is_same(before, child) or _tells_usage(before, child)):
                 first.nodes.extend(second.nodes)
                 second.dead = True
-                groups[child] = first
+                child.call = first
                 _order_by_worth(first)
                 child = before
         if child.kind is CALL or child.kind is TOOL:
@@ -199,14 +209,13 @@ def _order_by_worth(group: CallDraft) -> None:
     group.nodes.sort(key=worth)
 
 
-def _with_hints(order: list[Node], groups: dict[Node, CallDraft]) -> list[CallDraft]:
+def _with_hints(order: list[Node], found: list[CallDraft]) -> list[CallDraft]:
     """Attach engine and HTTP spans to their calls; an engine's span that nobody claims is a call itself."""
-    found = list({id(group): group for group in groups.values() if not group.dead}.values())
     for node in order:
         if node.kind is not ENGINE and node.kind is not HTTP:
             continue
         above = node.above
-        group = groups.get(above) if above is not None else None
+        group = above.call if above is not None else None
         if node.kind is HTTP:
             if group is not None and node.parent is not None and node.parent.kind is not HTTP:
                 group.https.append(node)

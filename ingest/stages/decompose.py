@@ -63,8 +63,8 @@ def _run(root: RunRoot, foreign: dict[str, list[Node]], bases: Bases) -> Run:
     asked = asked_names(order)
     promote(order, asked)
     calls = find_calls(order)
-    holding = holders(order, calls)
-    tools = find_tools(order, asked, holding)
+    holding = holders(order)
+    find_tools(order, asked, holding)
     # 2. When each call began, spoke and ended; who asked for which tool.
     for call in calls:
         if not call.engines:
@@ -72,7 +72,7 @@ def _run(root: RunRoot, foreign: dict[str, list[Node]], bases: Bases) -> Run:
         if call.engines:
             take_engine_facts(call)
         split_call(call)
-    scopes = build_scopes(order, calls, tools, holding)
+    scopes = build_scopes(order, holding)
     settle_rounds(scopes)
     warn_aborted(calls)
     if bases:

@@ -31,47 +31,46 @@ class RunRoot(Struct, frozen=True, kw_only=True):
 
 
 def find_runs(tree: Tree) -> list[RunRoot]:
-    holds = _holdings(tree.order)
+    _note_holdings(tree.order)
     held = 0
     for top in tree.tops:
-        held |= holds[top]
+        held |= top.holds
     has_agent = bool(held & HOLDS_AGENT)
     roots: list[RunRoot] = []
     orphans: list[Node] = []
     for top in tree.tops:
         if top.missing_parent is None:
-            roots.extend(RunRoot(node=node, ended=True) for node in _runs_of(top, holds, has_agent, bool(held)))
+            roots.extend(RunRoot(node=node, ended=True) for node in _runs_of(top, has_agent, bool(held)))
         else:
             orphans.append(top)
-    orphans = _adopt(orphans, roots, holds)
-    roots.extend(_runs_of_orphans(orphans, holds, has_agent))
+    orphans = _adopt(orphans, roots)
+    roots.extend(_runs_of_orphans(orphans, has_agent))
     roots.sort(key=lambda root: root.node.key())
     return roots
 
 
-def _holdings(order: list[Node]) -> dict[Node, int]:
-    """What each subtree holds, itself included."""
-    holds: dict[Node, int] = dict.fromkeys(order, 0)
+def _note_holdings(order: list[Node]) -> None:
+    """Note at each node what its subtree holds, itself included."""
     for node in reversed(order):
-        kind, bits = node.kind, holds[node]
+        kind, bits = node.kind, node.holds
         if kind is CALL or kind is ENGINE:
             bits |= HOLDS_CALL
         elif kind is TOOL and node.facts.mcp_side != "server":
             bits |= HOLDS_TOOL
         elif kind is AGENT:
             bits |= HOLDS_AGENT
-        holds[node] = bits
-        if node.parent is not None and bits:
-            holds[node.parent] |= bits
-    return holds
+        if bits:
+            node.holds = bits
+            if node.parent is not None:
+                node.parent.holds |= bits
 
 
-def _runs_of(top: Node, holds: dict[Node, int], has_agent: bool, any_held: bool) -> list[Node]:
+def _runs_of(top: Node, has_agent: bool, any_held: bool) -> list[Node]:
     """The runs in a tree whose top has come."""
-    agents, strays, chains = _topmost(top, holds)
+    agents, strays, chains = _topmost(top)
     if agents:
         return agents + [stray for stray in strays if stray.kind is CALL]
-    if not holds[top] & (HOLDS_CALL | HOLDS_TOOL):
+    if not top.holds & (HOLDS_CALL | HOLDS_TOOL):
         # Nothing in the whole trace tells of a call: a named step of a framework is still what its user waited for.
         return [] if any_held else [node for node in walk([top]) if node.kind in _STEPS][:1]
     if not has_agent and len(chains) == 1 and not strays:
@@ -79,7 +78,7 @@ def _runs_of(top: Node, holds: dict[Node, int], has_agent: bool, any_held: bool)
     return [top]
 
 
-def _topmost(top: Node, holds: dict[Node, int]) -> tuple[list[Node], list[Node], list[Node]]:
+def _topmost(top: Node) -> tuple[list[Node], list[Node], list[Node]]:
     """Topmost agents, model and tool calls outside of them, and topmost chains that hold such calls."""
     agents: list[Node] = []
     strays: list[Node] = []
@@ -88,21 +87,21 @@ def _topmost(top: Node, holds: dict[Node, int]) -> tuple[list[Node], list[Node],
     while waiting:
         node, in_chain = waiting.pop()
         kind = node.kind
-        if kind is AGENT or (kind is WORKFLOW and holds[node]):
+        if kind is AGENT or (kind is WORKFLOW and node.holds):
             agents.append(node)
             continue
         if kind is CALL or kind is ENGINE or kind is TOOL:
-            if not in_chain and holds[node]:
+            if not in_chain and node.holds:
                 strays.append(node)
             continue
-        if kind is CHAIN and not in_chain and holds[node]:
+        if kind is CHAIN and not in_chain and node.holds:
             chains.append(node)
             in_chain = True
         waiting.extend((child, in_chain) for child in node.children)
     return sorted(agents, key=Node.key), sorted(strays, key=Node.key), chains
 
 
-def _adopt(orphans: list[Node], roots: list[RunRoot], holds: dict[Node, int]) -> list[Node]:
+def _adopt(orphans: list[Node], roots: list[RunRoot]) -> list[Node]:
     """Give orphans to the run of the same trace in whose window they start: a span between them was lost."""
     left = []
     roots = sorted(roots, key=lambda root: root.node.key())
@@ -117,7 +116,7 @@ def _adopt(orphans: list[Node], roots: list[RunRoot], holds: dict[Node, int]) ->
         home = max(homes, key=Node.key)
         orphan.parent = home
         home.children.append(orphan)
-        if holds[orphan]:
+        if orphan.holds:
             orphan.warn("orphan_adopted", f"its parent {orphan.missing_parent} never came; taken into the run by time")
     if len(left) < len(orphans):
         for root in roots:
@@ -125,14 +124,14 @@ def _adopt(orphans: list[Node], roots: list[RunRoot], holds: dict[Node, int]) ->
     return left
 
 
-def _runs_of_orphans(orphans: list[Node], holds: dict[Node, int], has_agent: bool) -> list[RunRoot]:
-    pieces = [orphan for orphan in orphans if holds[orphan]]
+def _runs_of_orphans(orphans: list[Node], has_agent: bool) -> list[RunRoot]:
+    pieces = [orphan for orphan in orphans if orphan.holds]
     if not pieces:
         return []
     agents: list[RunRoot] = []
     loose = False
     for piece in pieces:
-        found, strays, chains = _topmost(piece, holds)
+        found, strays, chains = _topmost(piece)
         loose = loose or bool(strays) or not found
         agents.extend(RunRoot(node=node, ended=_is_remote(piece)) for node in found)
         if not has_agent and len(pieces) == 1 and chains == [piece] and _is_remote(piece):

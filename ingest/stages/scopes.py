@@ -9,7 +9,7 @@ from __future__ import annotations
 from ingest.semconv.facts import AGENT, CALL, ENGINE, STAGE, TOOL
 from ingest.stages.drafts import CallDraft, Scope, ToolDraft
 from ingest.stages.model import TOOL_EXECUTION
-from ingest.stages.tree import Node
+from ingest.stages.tree import BEGINS_CALL, IN_CALL, Node
 
 # Deeper nests are flattened into the last level, so that hostile trees stay cheap.
 MAX_LEVELS = 64
@@ -17,34 +17,32 @@ MAX_LEVELS = 64
 BRANCH_OVERLAP_PERCENT = 20
 
 
-def holders(order: list[Node], calls: list[CallDraft]) -> set[Node]:
-    """All nodes that hold a model call or an agent."""
+def holders(order: list[Node]) -> set[Node]:
+    """All nodes that hold a model call or an agent. The calls have been found."""
     found: set[Node] = set()
-    inner = {node for call in calls for node in call.nodes}
     for node in reversed(order):
-        if node.parent is not None and (node in found or node in inner or node.facts.kind is AGENT):
+        if node.parent is not None and (node.marks & IN_CALL or node.facts.kind is AGENT or node in found):
             found.add(node.parent)
     return found
 
 
-def build_scopes(order: list[Node], calls: list[CallDraft], tools: list[ToolDraft], holding: set[Node]) -> list[Scope]:
-    """All scopes of a run, the run's own first, with their calls, tools and branches in order of start."""
+def build_scopes(order: list[Node], holding: set[Node]) -> list[Scope]:
+    """All scopes of a run, the run's own first, with their calls, tools and branches in order of start. Calls and tools
+    have been found."""
     root = order[0]
     scopes = [Scope(index=0, level=0, parent=None, start=root.start, end=root.end)]
-    call_at = {call.nodes[0]: call for call in calls}
-    tool_at = {tool.nodes[0]: tool for tool in tools}
-    branches = _branches(order, call_at, holding)
+    branches = _branches(order)
     for node in order:
         kind = node.kind
         scope = scopes[node.parent.scope] if node.parent is not None and node is not root else scopes[0]
-        call = call_at.get(node) if kind is CALL or kind is ENGINE else None
-        tool = tool_at.get(node) if kind is TOOL else None
+        call = node.call if node.marks & BEGINS_CALL and (kind is CALL or kind is ENGINE) else None
+        tool = node.tool if kind is TOOL else None
         if call is not None:
             call.scope = scope
             scope.calls.append(call)
         if kind is STAGE:
             scope.stages.append(node)
-        if tool is not None:
+        if tool is not None and tool.nodes[0] is node:
             tool.scope = scope
             scope.tools.append(tool)
             holds = any(part in holding or part.facts.kind is AGENT for part in tool.nodes)
@@ -76,7 +74,7 @@ def _open(scopes: list[Scope], parent: Scope, node: Node, tool: ToolDraft | None
     return scope
 
 
-def _branches(order: list[Node], call_at: dict[Node, CallDraft], holding: set[Node]) -> set[Node]:
+def _branches(order: list[Node]) -> set[Node]:
     """Nodes that hold calls of their own scope and run beside a sibling that does so too.
 
     step a  |---call---tool---call--|
@@ -85,7 +83,7 @@ def _branches(order: list[Node], call_at: dict[Node, CallDraft], holding: set[No
     """
     own: set[Node] = set()
     for node in reversed(order):
-        if node.parent is not None and node.kind is not TOOL and (node in own or node in call_at):
+        if node.parent is not None and node.kind is not TOOL and (node.marks & BEGINS_CALL or node in own):
             own.add(node.parent)
     found: set[Node] = set()
     for node in order:
@@ -93,7 +91,7 @@ def _branches(order: list[Node], call_at: dict[Node, CallDraft], holding: set[No
             continue
         latest: Node | None = None
         for child in node.children:
-            if child not in own or child in call_at or child.kind is TOOL:
+            if child.marks & BEGINS_CALL or child.kind is TOOL or child not in own:
                 continue
             if latest is not None and _beside(latest, child):
                 found.add(latest)

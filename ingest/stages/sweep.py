@@ -21,7 +21,7 @@ from ingest.stages.drafts import Scope
 from ingest.stages.model import BY_CLIENT, DERIVED, Owner, Phase, Source
 
 _Owned = tuple[Owner, str | None, Source]
-_Entry = tuple[int, int, int]  # (what the heap sorts by, a tie-break, the claim's number)
+_Entry = tuple[int, int, int, int]  # (what the heap sorts by, a tie-break, the claim's number, its end)
 
 
 class _Open:
@@ -35,22 +35,22 @@ class _Open:
         self.by_end: list[_Entry] = []  # branches by end, the last first
 
     def add(self, claim: Claim, number: int) -> None:
-        entry = (-claim.start, RANK[claim.owner], number)
+        entry = (-claim.start, RANK[claim.owner], number, claim.end)
         if claim.branch:
             heappush(self.branches, entry)
-            heappush(self.by_end, (-claim.end, -claim.start, number))
+            heappush(self.by_end, (-claim.end, -claim.start, number, claim.end))
         else:
             heappush(self.plain, entry)
 
     def winner(self, claims: list[Claim], at: int) -> Claim | None:
         plain, branches = self.plain, self.branches
-        while plain and claims[plain[0][2]].end <= at:
+        while plain and plain[0][3] <= at:
             heappop(plain)
-        while branches and claims[branches[0][2]].end <= at:
+        while branches and branches[0][3] <= at:
             heappop(branches)
         if branches and (not plain or branches[0][:2] <= plain[0][:2]):
             by_end = self.by_end
-            while claims[by_end[0][2]].end <= at:
+            while by_end[0][3] <= at:
                 heappop(by_end)
             return claims[by_end[0][2]]
         return claims[plain[0][2]] if plain else None
@@ -110,9 +110,14 @@ def _in_line(claims: list[Claim], scope: Scope, start: int, end: int) -> Iterato
 def _contested(claims: list[Claim], scopes: list[Scope], start: int, end: int) -> Iterator[tuple[int, _Owned]]:
     """Who owns from when on: asked again wherever a claim starts or ends."""
     opened = [_Open() for _ in scopes]
-    bounds = sorted({start, end, *(claim.start for claim in claims), *(claim.end for claim in claims)})
-    upcoming = 0
-    for at in bounds[:-1]:
+    # Two runs that are in order or nearly: sorting merges them.
+    bounds = [start, *[claim.start for claim in claims], *sorted([claim.end for claim in claims])]
+    bounds.sort()
+    upcoming, before = 0, -1
+    for at in bounds:
+        if at in (before, end):
+            continue
+        before = at
         while upcoming < len(claims) and claims[upcoming].start == at:
             opened[claims[upcoming].scope].add(claims[upcoming], upcoming)
             upcoming += 1

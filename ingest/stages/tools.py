@@ -60,8 +60,8 @@ def is_pseudo(name: str) -> bool:
     return lowered in _PSEUDO or lowered.startswith(_PSEUDO_STARTS)
 
 
-def find_tools(order: list[Node], asked: set[str], scoping: set[Node]) -> list[ToolDraft]:
-    """The tools under one root. ``scoping`` are the nodes that hold agents or model calls.
+def find_tools(order: list[Node], asked: set[str], scoping: set[Node]) -> None:
+    """Note at their spans the tools under one root. ``scoping`` are the nodes that hold agents or model calls.
 
     execute_tool  |------------------------------|
     MCP client       |-------------------------|
@@ -72,19 +72,17 @@ def find_tools(order: list[Node], asked: set[str], scoping: set[Node]) -> list[T
         above = node.above
         if node.kind is TOOL and above is not None and _only_wraps(above, node, asked):
             above.kind = CHAIN
-    found: dict[Node, ToolDraft] = {}
     for node in order:
         if node.kind is not TOOL:
             continue
         name = name_of(node, asked)
         above = node.above
-        outer = found.get(above) if above is not None else None
+        outer = above.tool if above is not None else None
         if outer is not None and (_is_same(outer, node, name) or outer.nodes[0] not in scoping):
             outer.nodes.append(node)
-            found[node] = outer
+            node.tool = outer
         else:
-            found[node] = ToolDraft(nodes=[node], name=name, start=node.start, end=node.end)
-    return list({id(tool): tool for tool in found.values()}.values())
+            node.tool = ToolDraft(nodes=[node], name=name, start=node.start, end=node.end)
 
 
 def _note_tools_above(order: list[Node]) -> None:

@@ -8,33 +8,43 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
+from typing import TYPE_CHECKING
 
 from ingest.semconv import Facts, Kind, read_facts
 from ingest.semconv.facts import ENGINE
 from ingest.spans import KIND_CLIENT, KIND_SERVER, Span
 from ingest.stages.model import Oddity
 
+if TYPE_CHECKING:
+    from ingest.stages.drafts import CallDraft, ToolDraft
+
 MAX_UNIX_NS = (1 << 63) - 1
 # Before 2000 or after 2200 no telemetry was or will be sent by a clock that is set.
 EARLIEST_UNIX_NS, LATEST_UNIX_NS = 946_684_800_000_000_000, 7_258_118_400_000_000_000
 SANE_UNIX_NS = range(EARLIEST_UNIX_NS, LATEST_UNIX_NS)
 _START = attrgetter("start")
+# Bits of ``Node.marks``: the span is one of a call's, and the outermost of them.
+IN_CALL, BEGINS_CALL = 1, 2
 _HOST = ("host.name", "host.id", "service.instance.id", "service.name")
 
 
 class Node:
     """A span in its place. ``start`` and ``end`` are Unix ns, clamped; another host's clock is shifted.
 
-    ``above`` and ``scope`` are what a step of the decomposition notes for itself: in a trace of 100,000 spans a
-    dictionary by node is far slower, since nothing of it is near.
+    ``above``, ``call``, ``tool``, ``marks``, ``holds`` and ``scope`` are what the steps of the decomposition note for
+    themselves and each other: in a trace of 100,000 spans a dictionary by node is far slower, since nothing of it is
+    near. ``call`` and ``tool`` are the drafts that the span is a part of.
     """
 
     __slots__ = (
         "above",
+        "call",
         "children",
         "end",
         "facts",
+        "holds",
         "kind",
+        "marks",
         "missing_parent",
         "oddities",
         "parent",
@@ -42,6 +52,7 @@ class Node:
         "shift",
         "span",
         "start",
+        "tool",
     )
 
     def __init__(self, span: Span, facts: Facts) -> None:
@@ -53,6 +64,10 @@ class Node:
         self.missing_parent: str | None = None
         self.oddities: list[Oddity] | None = None
         self.above: Node | None = None
+        self.call: CallDraft | None = None
+        self.tool: ToolDraft | None = None
+        self.marks = 0
+        self.holds = 0
         self.scope = 0
         self.shift = 0
         self.start = span.start_unix_ns
@@ -84,7 +99,7 @@ class Tree:
         """Cut all links, so that the nodes go at once: left to the garbage collector they cost a sixth of all."""
         for node in self.order:
             node.children.clear()
-            node.parent = node.above = None
+            node.parent = node.above = node.call = node.tool = None
 
 
 def build_tree(spans: Sequence[Span]) -> Tree:

@@ -18,6 +18,8 @@ app.conf.update(
     worker_prefetch_multiplier=1,
     worker_hijack_root_logger=False,
     worker_send_task_events=False,
+    # Else Celery connects anew for each task, and each has its statements planned anew: more than a small pass takes.
+    CELERY_DB_REUSE_MAX=10_000,
 )
 app.autodiscover_tasks(["ingest"])
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from django.db import connection
 
 from ingest.observing import passes
-from ingest.stored import direct_cursor
+from ingest.stored import direct_cursor, leave_broken_connection
 from ingest.trouble import is_the_databases
 
 log = logging.getLogger(__name__)
@@ -120,8 +120,7 @@ def give_back_what_is_owed() -> None:
     """Now, or at the next call if the database does not answer."""
     if not _owed:
         return
-    if connection.connection is not None and connection.connection.closed:
-        connection.close()  # Django opens a new one only where it has seen the old one fail
+    leave_broken_connection()
     try:
         give_back(_owed)
     except Exception as error:

@@ -22,6 +22,12 @@ READ_CHUNKS = """
 """
 
 
+def leave_broken_connection() -> None:
+    """Forget Django's connection if its end is known. Django itself looks only at errors of its own cursors."""
+    if connection.connection is not None and connection.connection.closed:
+        connection.close()
+
+
 def direct_cursor() -> psycopg.Cursor[tuple[Any, ...]]:
     """A cursor on Django's connection, in its transaction, with arrays bound by the server and plans that are kept.
 

@@ -7,8 +7,9 @@ import math
 import time
 
 from celery import shared_task
-from celery.signals import worker_before_create_process, worker_process_init, worker_process_shutdown
+from celery.signals import task_prerun, worker_before_create_process, worker_process_init, worker_process_shutdown
 from django.conf import settings
+from django.db import close_old_connections, connection
 
 from ingest import compression, joining, leases, live
 from ingest.clock import shared_now_ns
@@ -19,6 +20,7 @@ from ingest.observing.settled import count_settled
 from ingest.partitions import drop_expired, ensure_partitions
 from ingest.rollups.folding import fold_all
 from ingest.rollups.horizon import drop_steps
+from ingest.stored import leave_broken_connection
 
 PASS_S = 5.0  # then the worker looks at its queue again
 SWEEP_S = 1.9  # a little less than beat's schedule
@@ -40,6 +42,19 @@ def calm_collector(**_: object) -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(*GC_THRESHOLDS)
+
+
+@worker_process_init.connect
+def keep_connection(**_: object) -> None:
+    """A connection serves many tasks (see ``dashboard.celery``), so Django must not think it too old for the next."""
+    connection.settings_dict["CONN_MAX_AGE"] = None
+
+
+@task_prerun.connect
+def begin_connected(**_: object) -> None:
+    """What the last task left broken is left to it."""
+    leave_broken_connection()
+    close_old_connections()
 
 
 _reporters: list[Reporter] = []

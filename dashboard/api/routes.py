@@ -11,6 +11,7 @@ from django.urls import reverse
 from ninja import NinjaAPI, Query, Schema, Status
 from pydantic import Field
 
+from dashboard.api.engines import router as engines
 from dashboard.api.shapes import Problem, RunList, RunWhole, Summary, TraceWhole
 from dashboard.api.tables import runs_table, summary_table
 from ingest.read.run import current_run_id, run_detail
@@ -25,6 +26,7 @@ api = NinjaAPI(
     "Send a read token as `Authorization: Bearer sxr_…`; an open local instance needs none.",
     urls_namespace="api",
 )
+api.add_router("/engines", engines)
 
 BIGINT = {"ge": -(2**63), "le": 2**63 - 1}
 

@@ -14,6 +14,7 @@ from pydantic import Field
 from dashboard.api.engines import router as engines
 from dashboard.api.shapes import Problem, RunList, RunWhole, Summary, TraceWhole
 from dashboard.api.tables import runs_table, summary_table
+from ingest.read.engine_state import join_engines
 from ingest.read.run import current_run_id, run_detail
 from ingest.read.runs import LIMIT_MOST, ORDERS, BadFilter, RunFilter, find_runs
 from ingest.read.summary import GROUPS, STEPS, Question, read_kinds, summarise
@@ -110,6 +111,7 @@ def run(request: HttpRequest, run_id: str) -> Any:
     scope = request.access.scope  # type: ignore[attr-defined]
     found = run_detail(scope, run_id, time.time_ns())
     if found is not None:
+        join_engines(scope, found)
         return Status(200, found)
     now_id = current_run_id(scope, run_id)
     if now_id is not None and now_id != run_id:

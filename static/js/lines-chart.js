@@ -10,7 +10,7 @@ const INKS = ["text", "text-3", "accent", "line-strong"];
 const DASHES = ["solid", "solid", "solid", "dot"];
 const SCALE = { ns: 1e9 };
 
-const rate = v => v == null ? "–" : v > 0 && v < 9.95 ? v.toFixed(1) : count(Math.round(v));
+const rate = v => v == null ? "–" : Number.isInteger(v) ? count(v) : v > 0 && v < 9.95 ? v.toFixed(1) : count(Math.round(v));
 const say = { ns: v => duration(v == null ? null : Math.round(v)), share: percent, number: rate, rate };
 
 export function linesFigure(given, width) {

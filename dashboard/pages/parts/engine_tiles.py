@@ -171,4 +171,4 @@ def rate(value: float | None) -> Figure:
         return NOT_KNOWN
     if 0 < value < 0.05:
         return Figure("<0.1")
-    return Figure(f"{value:.1f}") if 0 < value < 9.95 else count(round(value))
+    return Figure(f"{value:.1f}") if 0 < value < 9.95 and value != round(value) else count(round(value))

@@ -7,10 +7,11 @@ import asyncio
 import socket
 import ssl
 import zlib
+from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import SplitResult, urljoin, urlsplit
 
 import httpcore
 import httpx
@@ -19,6 +20,8 @@ from ingest.outbound.addresses import Policy, RefusedAddress, check_addresses, c
 
 MOST_REDIRECTS = 3
 KEPT_OPEN_S = 30.0
+MOST_KEPT_OPEN = 20  # of one server
+MOST_SERVERS = 1_000
 
 
 class FetchFailed(Exception):
@@ -82,37 +85,46 @@ class CheckedNetwork(httpcore.AsyncNetworkBackend):
 
 
 class CheckedTransport(httpx.AsyncHTTPTransport):
-    def __init__(self, policy: Policy, tls: Tls) -> None:
-        context = tls.context()
+    def __init__(self, policy: Policy, context: ssl.SSLContext) -> None:
         super().__init__(verify=context, trust_env=False)
         self._pool = httpcore.AsyncConnectionPool(
-            ssl_context=context, max_connections=None, max_keepalive_connections=500, keepalive_expiry=KEPT_OPEN_S,
-            network_backend=CheckedNetwork(policy),
+            ssl_context=context, max_connections=None, max_keepalive_connections=MOST_KEPT_OPEN,
+            keepalive_expiry=KEPT_OPEN_S, network_backend=CheckedNetwork(policy),
         )  # fmt: skip
 
 
 class Fetcher:
-    """One for an event loop; keeps connections open between fetches, apart for each set of TLS options."""
+    """One for an event loop; keeps connections open between fetches, apart for each server and set of TLS options.
+
+    A pool looks at each of its connections for each request, so one for all servers would cost their number squared.
+    """
 
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
-        self._clients: dict[Tls, httpx.AsyncClient] = {}
+        self._contexts: dict[Tls, ssl.SSLContext] = {}
+        self._transports: OrderedDict[tuple[str, str, Tls], CheckedTransport] = OrderedDict()
 
     async def close(self) -> None:
-        for client in self._clients.values():
-            await client.aclose()
-        self._clients.clear()
+        while self._transports:
+            await self._transports.popitem()[1].aclose()
 
-    def _client(self, tls: Tls) -> httpx.AsyncClient:
-        if tls not in self._clients:
+    async def _transport(self, url: SplitResult, tls: Tls) -> CheckedTransport:
+        key = (url.scheme, url.netloc, tls)
+        found = self._transports.get(key)
+        if found is None:
+            found = self._transports[key] = CheckedTransport(self.policy, self._context(tls))
+            if len(self._transports) > MOST_SERVERS:
+                await self._transports.popitem(last=False)[1].aclose()
+        self._transports.move_to_end(key)
+        return found
+
+    def _context(self, tls: Tls) -> ssl.SSLContext:
+        if tls not in self._contexts:
             try:
-                transport = CheckedTransport(self.policy, tls)
-            except ssl.SSLError as error:
+                self._contexts[tls] = tls.context()
+            except (ssl.SSLError, ValueError) as error:
                 raise FetchFailed("tls", f"the certificates to be trusted cannot be read: {error}") from None
-            self._clients[tls] = httpx.AsyncClient(
-                transport=transport, trust_env=False, follow_redirects=False, timeout=None
-            )
-        return self._clients[tls]
+        return self._contexts[tls]
 
     async def fetch(
         self, url: str, *, headers: Mapping[str, str] | None = None, tls: Tls | None = None, timeout_s: float,
@@ -134,13 +146,12 @@ class Fetcher:
             raise FetchFailed("error", str(error)[:300] or type(error).__name__) from None
 
     async def _follow(self, url: str, headers: dict[str, str], tls: Tls, limit_bytes: int) -> Fetched:
-        headers.setdefault("accept-encoding", "identity")
+        headers = {"user-agent": "sixstage", "accept-encoding": "identity"} | headers
         for _ in range(MOST_REDIRECTS + 1):
-            check_url(url, self.policy)
-            request = self._client(tls).build_request("GET", url, headers=headers)
-            answer = await self._client(tls).send(request, stream=True)
+            transport = await self._transport(check_url(url, self.policy), tls)
+            answer = await _asked(transport, httpx.Request("GET", url, headers=headers))
             try:
-                if answer.is_redirect and "location" in answer.headers:
+                if answer.has_redirect_location:
                     url = _same_place(url, answer.headers["location"])
                     continue
                 if answer.status_code != 200:
@@ -150,6 +161,14 @@ class Fetcher:
             finally:
                 await answer.aclose()
         raise FetchFailed("redirect", f"redirects more than {MOST_REDIRECTS} times")
+
+
+async def _asked(transport: CheckedTransport, request: httpx.Request) -> httpx.Response:
+    """A server may close a connection that lay open at the very moment in which it is used again: one more try."""
+    try:
+        return await transport.handle_async_request(request)
+    except (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError):
+        return await transport.handle_async_request(request)
 
 
 def _same_place(url: str, location: str) -> str:

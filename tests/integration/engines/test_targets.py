@@ -135,7 +135,8 @@ def test_the_pages_form_adds_changes_and_removes(project: Project) -> None:
     assert "No engine is scraped yet" in client.get("/engines").content.decode()
     client.post(
         "/settings/engines",
-        {"url": URL, "name": "vllm-a", "kind": "vllm", "interval_s": "2.5", "scheme": "basic", "user": "u", "secret": "p"},
+        {"url": URL, "name": "vllm-a", "kind": "vllm", "interval_s": "2.5", "scheme": "basic",
+         "user": "u", "secret": "p"},
     )  # fmt: skip
     target = EngineTarget.objects.get()
     assert (target.interval_ms, target.kind, target.origin) == (2_500, "vllm", "page")

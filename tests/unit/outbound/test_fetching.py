@@ -123,6 +123,16 @@ async def test_nobody_there_and_no_such_host_are_unreachable(server: Server, mon
     assert (failed.why, "cannot be found" in str(failed)) == ("unreachable", True)
 
 
+async def test_a_connection_that_was_closed_meanwhile_is_made_anew(server: Server) -> None:
+    """As servers do that keep connections for as long as we wait between two scrapes."""
+    server.answer = OK + b"content-length: 2\r\n\r\nhi"  # and it closes, without having said so
+    fetcher = Fetcher(Policy(loopback=True))
+    for _ in range(3):
+        told = await fetcher.fetch(f"http://127.0.0.1:{server.port}/", timeout_s=5, limit_bytes=1000)
+        assert told.body == b"hi"
+    await fetcher.close()
+
+
 async def test_proxies_of_the_environment_have_no_part_in_it(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
     assert await fetched(f"http://127.0.0.1:{server.port}/", Policy(loopback=True)) == b"hi"

@@ -10,7 +10,7 @@ import time
 from django.conf import settings
 from django.db import connection, transaction
 
-from ingest.engines import files
+from ingest.engines import files, otlp
 from ingest.engines.scraping import ScrapingThread, Settings
 from ingest.engines.targets import policy
 from ingest.models import EngineTarget
@@ -49,12 +49,14 @@ _file_read_s = -FILE_EVERY_S
 
 
 def keep_scraping() -> None:
-    """Read the file if it has changed, and see to it that this process scrapes, if there is anything to scrape."""
+    """Read the file if it has changed and what came by OTLP, and see to it that this process scrapes, if there is
+    anything to scrape."""
     global _file_read_s
     path = settings.SIXSTAGE_ENGINES_FILE
     if path is not None and time.monotonic() - _file_read_s >= FILE_EVERY_S:
         _file_read_s = time.monotonic()
         files.read_if_changed(path)
+    otlp.read_new()
     if EngineTarget.objects.filter(enabled=True).exclude(url="").exists():
         _thread.keep_going()
 

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from ingest.engines.around import Around, CallFacts, around
 from ingest.engines.differences import Sample
+from ingest.engines.kinds import Kind
 from ingest.engines.store import longest_gap_ns
 from ingest.models import EngineTarget
 from ingest.read.engine_samples import samples_around
@@ -41,7 +42,8 @@ def join_engines(scope: Scope, run: RunDetail) -> None:
 
 def engine_states(scope: Scope, run: RunDetail) -> dict[str, EngineState]:
     """By call, of those whose engine is scraped. Read from the store: the engine itself may be long gone."""
-    targets = list(EngineTarget.objects.filter(project_id=scope.project_id, sample_unix_ns__isnull=False))
+    told = EngineTarget.objects.filter(project_id=scope.project_id, sample_unix_ns__isnull=False)
+    targets = list(told.exclude(seen_kind=Kind.GEN_AI))
     if not targets or not run.calls:
         return {}
     found = _engines_of(scope, run, targets)
@@ -84,7 +86,7 @@ def _engines_of(scope: Scope, run: RunDetail, targets: Sequence[EngineTarget]) -
     open_calls = [call for call in run.calls if call.span_id not in found]
     if open_calls and run.spans <= MOST_SPANS:
         for call, address in _addresses(scope, run, open_calls):
-            target = next((t for t in targets if t.url and _place(t.url) == address), None)
+            target = next((t for t in targets if _place_of(t) == address), None)
             if target is not None:
                 found[call.span_id] = (target, "server address")
     for call in open_calls:
@@ -135,6 +137,14 @@ def _address(span: SpanRow) -> tuple[str, int] | None:
     if host.startswith(("http://", "https://")):
         return _place(host)
     return _host(host), int(port) if isinstance(port, int) or (isinstance(port, str) and port.isdigit()) else 443
+
+
+def _place_of(target: EngineTarget) -> tuple[str, int] | None:
+    """Where a target listens; one that tells of itself by OTLP is called so by its collector."""
+    if target.url:
+        return _place(target.url)
+    instance = target.labels.get("service.instance.id", "")
+    return _place(f"http://{instance}") if ":" in instance else None
 
 
 def _place(url: str) -> tuple[str, int] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from urllib.parse import urlsplit
 
 import httpx
 
@@ -12,8 +13,10 @@ NAMES = ("sim-engine-70b", "sim-engine-coder")  # as their spans call them
 
 
 def own_api(endpoint: str, environ: Mapping[str, str]) -> str | None:
-    """The API of the instance that the spans go to; None where that is not on this machine."""
-    if not is_loopback(endpoint):
+    """The API of the instance that the spans go to; None where that is not on this machine, or nobody says where its
+    pages are: another instance's must not be meant."""
+    usual = urlsplit(endpoint).port == 4318
+    if not is_loopback(endpoint) or not (usual or environ.get("SIXSTAGE_PORT")):
         return None
     host = environ.get("SIXSTAGE_HOST") or "127.0.0.1"
     host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, host)

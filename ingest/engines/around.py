@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
+from msgspec.structs import replace
+
 from ingest.engines.differences import SECOND_NS, Sample, difference, is_reset, process_start_s
 from ingest.engines.figures import gauge
 from ingest.engines.names import METRICS, Type
 from ingest.engines.saturation import Load, percent, saturation
 from ingest.engines.windows import Window, hit_rate, window
-from ingest.frozen import frozen
+from ingest.frozen import Frozen
 
 WARM_UP_S = 120
 SLOW_NS, SLOW_SHARE = 500_000_000, 0.3  # of the call, until its first token
@@ -19,8 +21,7 @@ LONG_PROMPT_TOKENS = 512
 BURST_TOKENS, BURST_TIMES = 2_048, 2.0
 
 
-@frozen
-class Moment:
+class Moment(Frozen, frozen=True, kw_only=True):
     """One sample, of the call's model where the page tells models apart. Totals count since the server's start."""
 
     at_unix_ns: int
@@ -33,8 +34,7 @@ class Moment:
     generation_tokens_total: float | None
 
 
-@frozen
-class CallFacts:
+class CallFacts(Frozen, frozen=True, kw_only=True):
     """What is known of the call itself."""
 
     start_unix_ns: int
@@ -45,8 +45,7 @@ class CallFacts:
     cached_tokens: int | None = None
 
 
-@frozen
-class Around:
+class Around(Frozen, frozen=True, kw_only=True):
     """``during`` are the samples within the call: none of a call that fell between two. Counts are from ``before`` to
     ``after``, so they hold what came shortly before and after the call, too; None where one of the two is missing."""
 
@@ -88,8 +87,7 @@ def around(samples: Sequence[Sample], call: CallFacts, gap_ns: int) -> Around:
         started_before_ns=_started(samples, start), restarted=bool(told and told.resets), words=(),
         slow_first_token=is_slow(call),
     )  # fmt: skip
-    found.words = tuple(_words(found, call))
-    return found
+    return replace(found, words=tuple(_words(found, call)))
 
 
 def is_slow(call: CallFacts) -> bool:

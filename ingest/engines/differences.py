@@ -12,14 +12,13 @@ from itertools import pairwise
 
 from ingest.engines.layout import Key, Layout, Slot
 from ingest.engines.names import Type
-from ingest.frozen import frozen
+from ingest.frozen import Frozen
 
 SECOND_NS = 1_000_000_000
 CLOCK_S = 1.0  # process start times are rounded differently by some servers
 
 
-@frozen
-class Sample:
+class Sample(Frozen, frozen=True, kw_only=True):
     """One scrape, as of ``at_unix_ns`` (when the page had been read, by our clock)."""
 
     at_unix_ns: int
@@ -31,8 +30,7 @@ class Sample:
         return told if told == told else None
 
 
-@frozen
-class Buckets:
+class Buckets(Frozen, frozen=True, kw_only=True):
     """A histogram's difference: ``counts`` are cumulative by ``bounds``, empty where the page left buckets out."""
 
     bounds: tuple[float, ...]
@@ -55,8 +53,7 @@ class Buckets:
         )
 
 
-@frozen
-class Difference:
+class Difference(Frozen, frozen=True, kw_only=True):
     """``seconds`` is the time in which it happened; ``reset`` says that the server began anew in between."""
 
     seconds: float

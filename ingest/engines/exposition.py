@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from ingest.frozen import frozen
+from ingest.frozen import Frozen
 
 MOST_HEADS = 200_000  # a server that puts ids into labels must not fill memory
 
@@ -30,8 +30,7 @@ class NotExposition(ValueError):
     """A line is neither a comment nor a sample: no page of metrics, or half a line."""
 
 
-@frozen
-class Head:
+class Head(Frozen, frozen=True, kw_only=True):
     """What a line says before its value: the sample's name and its labels, in the page's order."""
 
     name: str

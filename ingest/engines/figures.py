@@ -20,7 +20,7 @@ from ingest.engines.windows import (
     quantile,
     speculation,
 )  # fmt: skip
-from ingest.frozen import frozen
+from ingest.frozen import Frozen
 
 TIMES = (
     "ttft", "itl", "tpot", "e2e", "queue", "prefill", "decode", "inference", "client_duration", "client_first_chunk",
@@ -33,8 +33,7 @@ SIZES = (
 SHARES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
 
 
-@frozen
-class Point:
+class Point(Frozen, frozen=True, kw_only=True):
     """A quantile and the bounds of the bucket that it lies in; ``high`` is None above the last. In nanoseconds where
     the histogram is of times."""
 
@@ -43,8 +42,7 @@ class Point:
     high: float | None
 
 
-@frozen
-class Spread:
+class Spread(Frozen, frozen=True, kw_only=True):
     """Of a histogram's difference. ``mean`` is exact, quantiles are as fine as the buckets."""
 
     unit: str
@@ -57,8 +55,7 @@ class Spread:
     p99: Point | None
 
 
-@frozen
-class Figures:
+class Figures(Frozen, frozen=True, kw_only=True):
     """``seconds`` is the observed time that rates are over; ``model`` None means the whole page."""
 
     model: str | None

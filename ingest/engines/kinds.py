@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from ingest.frozen import frozen
+from ingest.frozen import Frozen
 
 
 class Kind(StrEnum):
@@ -33,8 +33,7 @@ LABELS = {
 TESTED = frozenset({Kind.VLLM, Kind.GEN_AI})
 
 
-@frozen
-class Named:
+class Named(Frozen, frozen=True, kw_only=True):
     """A name on a page. ``part`` is the label that tells parts apart, ``where`` what other labels must say,
     ``value_label`` a label that holds the value (of an ``_info`` series), ``scale`` makes its unit ours."""
 

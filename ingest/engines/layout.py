@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ingest.engines.names import METRICS, Metric, Type
-from ingest.frozen import frozen
+from ingest.frozen import Frozen
 
 
 class Key(NamedTuple):
@@ -31,8 +31,7 @@ class Key(NamedTuple):
         return tuple(word or "" for word in self)
 
 
-@frozen
-class Slot:
+class Slot(Frozen, frozen=True, kw_only=True):
     """``bounds`` are a histogram's upper bounds, in our unit, +Inf the last; none where a page left its buckets out."""
 
     key: Key
@@ -48,8 +47,7 @@ class Slot:
         return len(self.bounds) + 2 if self.metric.type is Type.HISTOGRAM else 1
 
 
-@frozen
-class Layout:
+class Layout(Frozen, frozen=True, kw_only=True):
     kind: str
     slots: tuple[Slot, ...]
     digest: bytes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from ingest.frozen import frozen
+from ingest.frozen import Frozen
 
 
 class Type(StrEnum):
@@ -22,8 +22,7 @@ class Unit(StrEnum):
     BLOCKS = "blocks"
 
 
-@frozen
-class Metric:
+class Metric(Frozen, frozen=True, kw_only=True):
     """``together`` is how several series of one model and engine become one: ``sum`` or ``max``. ``part`` names what
     its series are told apart by, where they are (a finish reason, a draft position)."""
 

@@ -18,7 +18,7 @@ from ingest.attributes import attributes_of
 from ingest.engines.exposition import Head
 from ingest.engines.kinds import kind_of
 from ingest.engines.pages import Reading, read_samples
-from ingest.frozen import frozen
+from ingest.frozen import Frozen
 
 NO_RECORDED_VALUE = 1
 DELTA = 1
@@ -28,8 +28,7 @@ LONGEST = 200
 BOUNDS = (*(2.0 ** (n / 2) for n in range(-27, 61)), math.inf)
 
 
-@frozen
-class Told:
+class Told(Frozen, frozen=True, kw_only=True):
     """What one resource said at one time. ``who`` names the resource; ``delta`` says that its counts are since the
     last time."""
 

@@ -17,7 +17,7 @@ from ingest.engines.exposition import HEADS, Head, NotExposition, lines, number,
 from ingest.engines.kinds import NAMES, Kind, Named, kind_of
 from ingest.engines.layout import Key, Layout, make_layout
 from ingest.engines.names import METRICS, Type
-from ingest.frozen import frozen
+from ingest.frozen import Frozen
 
 MODEL_LABELS = ("model_name", "model", "gen_ai.response.model", "gen_ai.request.model")
 ENGINE_LABELS = ("engine", "dp_rank")
@@ -53,14 +53,12 @@ class BadPage(ValueError):
         self.reason = reason
 
 
-@frozen
-class Reading:
+class Reading(Frozen, frozen=True, kw_only=True):
     layout: Layout
     values: array[float]
 
 
-@frozen
-class _Put:
+class _Put(Frozen, frozen=True, kw_only=True):
     """Where the n-th kept line's value goes, and how it joins what is there already."""
 
     at: int

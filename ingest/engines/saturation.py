@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from ingest.frozen import frozen
+from ingest.frozen import Frozen
 
 FULL, NEARLY_FULL = 0.98, 0.90  # of the KV cache; vLLM's own boards colour at these
 BUSY_QUEUE = 1.0
@@ -19,8 +19,7 @@ class State(StrEnum):
     UNKNOWN = "unknown"
 
 
-@frozen
-class Load:
+class Load(Frozen, frozen=True, kw_only=True):
     """As of one sample; ``preemptions`` are those of the window before it."""
 
     running: float | None = None
@@ -30,8 +29,7 @@ class Load:
     asleep: bool = False
 
 
-@frozen
-class Saturation:
+class Saturation(Frozen, frozen=True, kw_only=True):
     state: State
     words: str
 

@@ -9,13 +9,12 @@ from itertools import pairwise
 
 from ingest.engines.differences import Buckets, Difference, Sample, difference
 from ingest.engines.layout import Key
-from ingest.frozen import frozen
+from ingest.frozen import Frozen
 
 NS = 1_000_000_000
 
 
-@frozen
-class Window:
+class Window(Frozen, frozen=True, kw_only=True):
     """What was counted in ``seconds`` of observed time: gaps in which nobody scraped are not among them."""
 
     seconds: float
@@ -76,8 +75,7 @@ def window_of(samples: Sequence[Sample], longest_gap_ns: int, metrics: Collectio
     return window(told)
 
 
-@frozen
-class Quantile:
+class Quantile(Frozen, frozen=True, kw_only=True):
     """``value`` is interpolated between the bounds of its bucket; nothing finer is known. Above the last bound there
     is no upper end, and the value is that bound."""
 
@@ -109,8 +107,7 @@ def hit_rate(told: Window, model: str | None = None) -> float | None:
     return hits / queries if hits is not None and queries else None
 
 
-@frozen
-class Speculation:
+class Speculation(Frozen, frozen=True, kw_only=True):
     """``accepted_length`` counts the token that every step makes anyway; ``by_position`` is the share of drafts whose
     token at that position was accepted."""
 

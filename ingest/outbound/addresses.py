@@ -10,7 +10,7 @@ import ipaddress
 from collections.abc import Sequence
 from urllib.parse import SplitResult, urlsplit
 
-from ingest.frozen import frozen
+from ingest.frozen import Frozen
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -27,8 +27,7 @@ class RefusedAddress(ValueError):
     """What was given may not be reached; the text says why, for people."""
 
 
-@frozen
-class Policy:
+class Policy(Frozen, frozen=True, kw_only=True):
     """``loopback`` opens this machine to all, ``allowed`` (names, addresses, networks) only what is listed of it."""
 
     loopback: bool = False

@@ -46,6 +46,13 @@ class Speculation(Shape):
     by_position: dict[str, float]
 
 
+class Core(Shape):
+    engine: str
+    running: float | None
+    waiting: float | None
+    kv_usage: float | None
+
+
 class EngineFigures(Shape):
     """Gauges of the last sample; counts, rates and spreads of the window, over ``seconds`` that were observed."""
 
@@ -55,6 +62,7 @@ class EngineFigures(Shape):
     waiting: float | None
     waiting_by_reason: dict[str, float]
     kv_usage: float | None
+    cores: list[Core] = Field(description="of a data-parallel server; empty where there is one")
     saturation: Saturation
     finished: float | None
     finished_by_reason: dict[str, float]

@@ -71,7 +71,7 @@ def remove(request: HttpRequest, engine_id: int) -> HttpResponse:
 
 def _list(request: HttpRequest, status: int = 200, **said: Any) -> HttpResponse:
     access: Access = request.access  # type: ignore[attr-defined]
-    rows = [engine_tiles.shown(row) for row in list_engines(access.scope, time.time_ns())]
+    rows = [engine_tiles.shown(row) for row in list_engines(access.scope, time.time_ns(), engine_tiles.IN_LIST)]
     context = {"page": "engines", "engines": rows, **_form(access, request), **said}
     return render(request, "engines/page.html", context, status=status)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
@@ -68,7 +69,7 @@ class Around(Frozen, frozen=True, kw_only=True):
 def around(samples: Sequence[Sample], call: CallFacts, gap_ns: int) -> Around:
     """``samples`` are in the order of time; those further than the gap from the call tell nothing of it."""
     start, end = call.start_unix_ns, call.start_unix_ns + call.wall_ns
-    samples = [s for s in samples if start - gap_ns <= s.at_unix_ns <= end + gap_ns]
+    samples = samples[bisect_left(samples, start - gap_ns, key=_at) : bisect_right(samples, end + gap_ns, key=_at)]
     model = _model(samples, call.model)
     first = [s for s in samples if s.at_unix_ns <= start][-1:]
     within = [s for s in samples if start < s.at_unix_ns <= end]
@@ -88,6 +89,10 @@ def around(samples: Sequence[Sample], call: CallFacts, gap_ns: int) -> Around:
         slow_first_token=is_slow(call),
     )  # fmt: skip
     return replace(found, words=tuple(_words(found, call)))
+
+
+def _at(sample: Sample) -> int:
+    return sample.at_unix_ns
 
 
 def is_slow(call: CallFacts) -> bool:

@@ -55,6 +55,15 @@ class Spread(Frozen, frozen=True, kw_only=True):
     p99: Point | None
 
 
+class Core(Frozen, frozen=True, kw_only=True):
+    """One engine core of a data-parallel server, as of the last sample."""
+
+    engine: str
+    running: float | None
+    waiting: float | None
+    kv_usage: float | None
+
+
 class Figures(Frozen, frozen=True, kw_only=True):
     """``seconds`` is the observed time that rates are over; ``model`` None means the whole page."""
 
@@ -64,6 +73,7 @@ class Figures(Frozen, frozen=True, kw_only=True):
     waiting: float | None
     waiting_by_reason: dict[str, float]
     kv_usage: float | None
+    cores: list[Core]
     saturation: Saturation
     finished: float | None
     finished_by_reason: dict[str, float]
@@ -109,6 +119,24 @@ def gauge_parts(sample: Sample | None, metric: str, model: str | None = None) ->
     return found
 
 
+def cores_of(sample: Sample | None, model: str | None = None) -> list[Core]:
+    """Of a server with several; one alone is the whole page."""
+    told: dict[str, dict[str, float]] = {}
+    for metric in ("running", "waiting", "kv_usage"):
+        for slot in sample.layout.slots_of(metric) if sample else ():
+            value = sample.value(slot) if sample else None
+            if value is not None and slot.key.engine is not None and model in (None, slot.key.model):
+                core = told.setdefault(slot.key.engine, {})
+                core[metric] = (
+                    max(core.get(metric, 0.0), value) if metric == "kv_usage" else core.get(metric, 0.0) + value
+                )
+    if len(told) < 2:
+        return []
+    in_order = sorted(told, key=lambda engine: (len(engine), engine))
+    names = ("running", "waiting", "kv_usage")
+    return [Core(engine=engine, **{name: told[engine].get(name) for name in names}) for engine in in_order]
+
+
 def load_of(sample: Sample | None, told: Window, model: str | None = None) -> Load:
     return Load(
         running=gauge(sample, "running", model), waiting=gauge(sample, "waiting", model),
@@ -129,7 +157,7 @@ def figures(
     return Figures(
         model=model, seconds=told.seconds, running=load.running, waiting=load.waiting,
         waiting_by_reason=gauge_parts(last, "waiting_by_reason", model), kv_usage=load.kv_usage,
-        saturation=saturation(load), finished=ended, finished_by_reason=told.by_part("finished", model),
+        cores=cores_of(last, model), saturation=saturation(load), finished=ended, finished_by_reason=told.by_part("finished", model),
         failed=told.total("failed", model), rejected=told.total("rejected", model),
         aborted=aborted(told, running, model) if running is not None else None, preemptions=load.preemptions,
         requests_per_s=ended / told.seconds if ended is not None and told.seconds > 0 else None,

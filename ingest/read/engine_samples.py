@@ -18,6 +18,7 @@ from ingest.scope import Scope
 
 NS = 1_000_000_000
 LAYOUTS_KEPT = 2_000
+SAMPLES_OF_A_RUN = 10_000  # half a day at 5 s; later calls of a longer run have no state
 
 # Between two samples of a stretch nothing was reset or missed, so its first and last of a step tell all of that step.
 ENDS = """
@@ -207,7 +208,8 @@ def samples_around(scope: Scope, target: int, from_ns: int, to_ns: int, gap_ns: 
     with connection.cursor() as cursor:
         cursor.execute(
             f"""SELECT {columns} FROM ingest_engine_sample WHERE {where}
-                UNION ALL SELECT {columns} FROM ingest_engine_minute WHERE {where} ORDER BY at_unix_ns""",
+                UNION ALL SELECT {columns} FROM ingest_engine_minute WHERE {where} ORDER BY at_unix_ns
+                LIMIT {SAMPLES_OF_A_RUN}""",
             {
                 "project": scope.project_id, "target": target, "since": from_ns - gap_ns, "until": to_ns + gap_ns,
                 "first_day": day_of(from_ns - gap_ns), "last_day": day_of(to_ns + gap_ns),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -88,10 +88,10 @@ class Series:
     points: list[SeriesPoint]
 
 
-def list_engines(scope: Scope, now_ns: int) -> list[EngineRow]:
-    """All targets of the project, those in trouble first."""
+def list_engines(scope: Scope, now_ns: int, metrics: Collection[str] | None = None) -> list[EngineRow]:
+    """All targets of the project, those in trouble first; with all figures, or those of some metrics."""
     targets = list(EngineTarget.objects.filter(project_id=scope.project_id).order_by("name", "pk"))
-    told = _now(scope, targets, now_ns)
+    told = _now(scope, targets, now_ns, metrics)
     rows = [_row(target, told.get(target.pk), now_ns) for target in targets]
     return sorted(rows, key=lambda row: (_rank(row), row.name))
 
@@ -212,12 +212,14 @@ def _is_time(metric: str) -> bool:
     return METRICS[metric].unit is Unit.SECONDS and METRICS[metric].type is Type.HISTOGRAM
 
 
-def _now(scope: Scope, targets: Sequence[EngineTarget], now_ns: int) -> dict[int, Step]:
+def _now(
+    scope: Scope, targets: Sequence[EngineTarget], now_ns: int, metrics: Collection[str] | None = None
+) -> dict[int, Step]:
     """Of each target that has samples of late, the last minutes as one step."""
     fresh = {t.pk: t.interval_ms for t in targets if t.sample_unix_ns and t.sample_unix_ns >= now_ns - WINDOW_S * NS}
     if not fresh:
         return {}
-    found = steps(scope, fresh, now_ns - WINDOW_S * NS, now_ns + NS, (WINDOW_S + 1) * NS)
+    found = steps(scope, fresh, now_ns - WINDOW_S * NS, now_ns + NS, (WINDOW_S + 1) * NS, metrics)
     return {target: by_step[0] for target, by_step in found.items() if 0 in by_step}
 
 

@@ -11,6 +11,10 @@ from ingest.engines.kinds import LABELS, TESTED, Kind
 from ingest.engines.saturation import FULL, NEARLY_FULL, State
 from ingest.read.engines import EngineRow
 
+IN_LIST = (
+    "ttft", "tpot", "itl", "e2e", "finished", "prefix_hits", "prefix_queries", "prefix_misses", "generation_tokens",
+    "preemptions",
+)  # fmt: skip
 FEW = 20  # a quantile of fewer samples carries their count
 REASONS = {
     "refused_address": "its address may not be reached", "unreachable": "cannot be reached",

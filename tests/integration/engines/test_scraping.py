@@ -168,6 +168,25 @@ async def test_what_a_dead_worker_had_claimed_is_scraped_by_another_later(
     assert rows("SELECT count(*) FROM ingest_engine_sample") == [{"count": 1}]
 
 
+async def test_one_that_hangs_holds_up_nobody(database_url: str, served: Served, target: Target, rows: Rows) -> None:
+    await sync_to_async(target)(served.put("/hangs", pages.hangs), "hangs", timeout_ms=60_000)
+    good = await sync_to_async(target)(served.put("/good", pages.page(pages.counting(1))), "good", interval_ms=1_000)
+    kept = f"SELECT count(*) AS kept FROM ingest_engine_sample WHERE target_id = {good.pk}"
+    async with Scraper(Settings(database_url=database_url, policy=Policy(loopback=True))) as scraper:
+        running = asyncio.create_task(scraper.run())
+        async with asyncio.timeout(30):
+            while rows(kept)[0]["kept"] < 3:
+                await asyncio.sleep(0.05)
+        scraper.stopped.set()
+        await running
+    assert rows("SELECT count(*) AS failed FROM ingest_engine_failure") == [{"failed": 0}]
+
+
+async def test_without_targets_the_loop_ends(scraper: Scraper) -> None:
+    async with asyncio.timeout(10):
+        await scraper.run()
+
+
 async def test_intervals_are_kept_with_a_little_jitter(scraper: Scraper, served: Served, target: Target) -> None:
     await sync_to_async(target)(served.put("/metrics", pages.page(pages.counting(1))), interval_ms=60_000)
     (first,) = await scraper.round()

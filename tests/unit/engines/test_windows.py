@@ -194,6 +194,26 @@ def test_above_the_last_bucket_there_is_no_upper_end() -> None:
     assert (found.value, found.low, found.high) == (1.0, 1.0, None)
 
 
+def test_cores_of_a_data_parallel_server_stand_apart_and_add_up() -> None:
+    keys = [
+        (Key(name, "m", core), ()) for name in ("running", "kv_usage", "generation_tokens") for core in ("0", "1", "10")
+    ]
+    layout = make_layout("vllm", keys)
+    of = {("running", "0"): 1, ("running", "1"): 3, ("kv_usage", "0"): 0.2, ("kv_usage", "1"): 0.9}
+
+    def at(seconds: int, tokens: float) -> Sample:
+        values = array("d", [of.get((slot.key.metric, slot.key.engine or ""), 0.0) for slot in layout.slots])
+        for slot in layout.slots_of("generation_tokens"):
+            values[slot.at] = tokens
+        return Sample(at_unix_ns=seconds * 10**9, layout=layout, values=values)
+
+    made = figures(window([difference(at(0, 10), at(5, 20))]), at(5, 20))
+    assert (made.running, made.kv_usage, made.generation_tokens) == (4, 0.9, 30)
+    assert [(core.engine, core.running, core.kv_usage) for core in made.cores] == [
+        ("0", 1, 0.2), ("1", 3, 0.9), ("10", 0, 0),
+    ]  # fmt: skip
+
+
 def test_unknown_is_none_and_never_nought() -> None:
     made = figures(window([difference(sample(0, running=1), sample(5, running=1))]), sample(5, running=1))
     assert made.running == 1

@@ -157,7 +157,8 @@ def figures(
     return Figures(
         model=model, seconds=told.seconds, running=load.running, waiting=load.waiting,
         waiting_by_reason=gauge_parts(last, "waiting_by_reason", model), kv_usage=load.kv_usage,
-        cores=cores_of(last, model), saturation=saturation(load), finished=ended, finished_by_reason=told.by_part("finished", model),
+        cores=cores_of(last, model), saturation=saturation(load), finished=ended,
+        finished_by_reason=told.by_part("finished", model),
         failed=told.total("failed", model), rejected=told.total("rejected", model),
         aborted=aborted(told, running, model) if running is not None else None, preemptions=load.preemptions,
         requests_per_s=ended / told.seconds if ended is not None and told.seconds > 0 else None,

@@ -9,22 +9,19 @@ from __future__ import annotations
 import hashlib
 import math
 from array import array
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
+from operator import itemgetter
 
 from ingest.engines.exposition import HEADS, Head, NotExposition, lines, number, samples
-from ingest.engines.kinds import NAMES, Kind, Named, kind_of
-from ingest.engines.layout import Key, Layout, make_layout
-from ingest.engines.names import METRICS, Type
+from ingest.engines.kinds import Kind, kind_of
+from ingest.engines.layout import Layout, make_layout
+from ingest.engines.mapping import keys, mapped
+from ingest.engines.names import METRICS
 from ingest.frozen import Frozen
 
-MODEL_LABELS = ("model_name", "model", "gen_ai.response.model", "gen_ai.request.model")
-ENGINE_LABELS = ("engine", "dp_rank")
-REPLICA_LABELS = ("tp_rank", "pp_rank")  # each tells the same of the same requests; the first speaks for all
 MOST_SLOTS = 5_000
 SHAPES_KEPT = 500
-PARTS_OF_HISTOGRAM = ("_bucket", "_sum", "_count")
 
 
 class Reason(StrEnum):
@@ -70,12 +67,12 @@ class Shape:
     """The series of a page, mapped: from line heads to places in the array."""
 
     def __init__(self, kind: Kind, heads: Sequence[tuple[bytes, Head]]) -> None:
-        mapped, constants, bounds = _mapped(kind, heads)
-        self.layout = make_layout(kind.value, [(key, sorted(bounds.get(key, ()))) for key in _keys(mapped, constants)])
+        found, constants, bounds = mapped(kind, heads)
+        self.layout = make_layout(kind.value, [(key, sorted(bounds.get(key, ()))) for key in keys(found, constants)])
         places = {slot.key: slot for slot in self.layout.slots}
         self.index: dict[bytes, int] = {head: -1 for head, _ in heads}
         self.puts: list[list[_Put]] = []
-        for head, targets in mapped.items():
+        for head, targets in found.items():
             self.index[head] = len(self.puts)
             puts = []
             for key, suffix, bound, scale in targets:
@@ -90,10 +87,11 @@ class Shape:
                 puts.append(_Put(at=at, scale=scale, together=METRICS[key.metric].together))
             self.puts.append(puts)
         self.constants = [(places[key].at, value) for key, value in constants.items()]
+        self.order = self._order()
 
     def read(self, page: bytes) -> array[float] | None:
         """The page's numbers; None where its series are not this shape's. Raises BadPage."""
-        raw: list[float | None] = [None] * len(self.puts)
+        raw: list[bytes] = [b""] * len(self.puts)
         index, seen = self.index, 0
         for line in page.split(b"\n"):
             head, _, value = line.rpartition(b" ")
@@ -104,17 +102,28 @@ class Shape:
                 return None
             if at < 0:
                 continue
-            if raw[at] is not None:
+            if raw[at]:
                 raise _duplicated(head)
-            raw[at] = number(value)
+            raw[at] = value
             seen += 1
-        return self._joined(raw) if seen == len(raw) else None
+        return self.joined(_numbers(raw)) if seen == len(raw) and b"" not in raw else None
 
-    def _joined(self, raw: Sequence[float | None]) -> array[float]:
+    def _order(self) -> Callable[[Sequence[float]], tuple[float, ...]] | None:
+        """How the kept lines' values, and then the constants, become the array; None where one is more than taken over:
+        several that are added up, or in another unit."""
+        places = [(put.at, number, put.scale) for number, puts in enumerate(self.puts) for put in puts]
+        places += [(at, len(self.puts) + number, 1.0) for number, (at, _) in enumerate(self.constants)]
+        width = self.layout.width
+        if width < 2 or sorted(at for at, _, _ in places) != list(range(width)) or any(s != 1.0 for _, _, s in places):
+            return None
+        return itemgetter(*(number for _, number, _ in sorted(places)))
+
+    def joined(self, raw: Sequence[float]) -> array[float]:
+        """The array of a page's kept values, in the order of its lines."""
+        if self.order is not None:
+            return array("d", self.order([*raw, *(value for _, value in self.constants)]))
         values = array("d", [math.nan]) * self.layout.width
         for value, puts in zip(raw, self.puts, strict=True):
-            if value is None or not math.isfinite(value):
-                value = math.nan  # what is no number is not known
             for put in puts:
                 had = values[put.at]
                 told = value * put.scale if put.scale != 1.0 else value
@@ -204,82 +213,24 @@ def read_samples(kind: Kind, told: Sequence[tuple[Head, float]]) -> Reading | No
     """The same from samples that came by another way; None where none of them is known."""
     lined = [(repr(head).encode(), head, value) for head, value in told]
     shape = Shape(kind, [(line, head) for line, head, _ in lined])
-    raw: list[float | None] = [None] * len(shape.puts)
+    raw = [math.nan] * len(shape.puts)
     for line, _, value in lined:
-        if (at := shape.index[line]) >= 0:
+        if (at := shape.index[line]) >= 0 and math.isfinite(value):
             raw[at] = value
-    return Reading(layout=shape.layout, values=shape._joined(raw)) if shape.layout.slots else None
+    return Reading(layout=shape.layout, values=shape.joined(raw)) if shape.layout.slots else None
 
 
-_Target = tuple[Key, str, float, float]  # key, part of the histogram, bound, scale
-
-
-def _mapped(
-    kind: Kind, heads: Sequence[tuple[bytes, Head]]
-) -> tuple[dict[bytes, list[_Target]], dict[Key, float], dict[Key, set[float]]]:
-    named = _chosen(kind, {head.name for _, head in heads})
-    found: dict[bytes, list[_Target]] = defaultdict(list)
-    constants: dict[Key, float] = {}
-    bounds: dict[Key, set[float]] = defaultdict(set)
-    for line, head in heads:
-        for suffix, entry in named.get(head.name, ()):
-            labels = dict(head.labels)
-            if any(labels.get(name) != value for name, value in entry.where):
-                continue
-            if any(labels.get(name, "0") != "0" for name in REPLICA_LABELS):
-                continue
-            key = _key(entry, labels)
-            if entry.value_label is not None:
-                if (constant := _constant(labels.get(entry.value_label))) is not None:
-                    constants[key] = constant
-                continue
-            bound = math.inf
-            if suffix == "_bucket":
-                bound = number(labels.get("le", "").encode()) * entry.scale
-                bounds[key].add(bound)
-            found[line].append((key, suffix, bound, entry.scale))
-    return dict(found), constants, bounds
-
-
-def _chosen(kind: Kind, names: set[str]) -> Mapping[str, list[tuple[str, Named]]]:
-    """By a sample's name: what it is a part of, and the entry; of names for one metric the first that is there."""
-    chosen: dict[str, list[tuple[str, Named]]] = defaultdict(list)
-    taken: dict[str, str] = {}
-    for entry in NAMES[kind]:
-        present = _present(entry, names)
-        if present and taken.setdefault(entry.metric, entry.name) == entry.name:
-            for name, suffix in present:
-                chosen[name].append((suffix, entry))
-    return chosen
-
-
-def _present(entry: Named, names: set[str]) -> list[tuple[str, str]]:
-    kind = METRICS[entry.metric].type
-    if kind is Type.HISTOGRAM:
-        return [(entry.name + suffix, suffix) for suffix in PARTS_OF_HISTOGRAM if entry.name + suffix in names]
-    if kind is Type.COUNTER and entry.name + "_total" in names:
-        return [(entry.name + "_total", "")]
-    return [(entry.name, "")] if entry.name in names else []
-
-
-def _key(entry: Named, labels: Mapping[str, str]) -> Key:
-    return Key(
-        metric=entry.metric,
-        model=next((labels[name] for name in MODEL_LABELS if labels.get(name)), None),
-        engine=next((labels[name] for name in ENGINE_LABELS if labels.get(name)), None),
-        part=labels.get(entry.part) if entry.part else None,
-    )
-
-
-def _keys(mapped: Mapping[bytes, Sequence[_Target]], constants: Mapping[Key, float]) -> set[Key]:
-    return {key for targets in mapped.values() for key, _, _, _ in targets} | set(constants)
-
-
-def _constant(text: str | None) -> float | None:
+def _numbers(raw: Sequence[bytes]) -> list[float]:
+    """All at once; what is no finite number is not known. Raises NotExposition."""
+    if b"_" in b"".join(raw):  # Python would take it for a number
+        raise NotExposition("no number: one with an underscore")
     try:
-        return float(text) if text else None
+        values = list(map(float, raw))
     except ValueError:
-        return None
+        values = [number(value) for value in raw]  # which says of which
+    if math.inf in values or -math.inf in values:
+        values = [value if math.isfinite(value) else math.nan for value in values]
+    return values
 
 
 def _unknown(heads: Sequence[tuple[bytes, Head]]) -> str:

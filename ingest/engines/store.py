@@ -43,12 +43,12 @@ NEXT_DUE = """
     SELECT min(greatest(due_unix_ns, claimed_until_unix_ns)) FROM ingest_engine_target WHERE enabled AND url <> ''
 """
 LAST_SAMPLE = """
-    SELECT sample.target_id, sample.at_unix_ns, sample.body, layout.body AS layout
+    SELECT sample.target_id, sample.at_unix_ns, sample.body, sample.layout_id
     FROM unnest(%(ids)s::int[], %(ats)s::bigint[]) AS wanted (target_id, at_unix_ns)
     JOIN ingest_engine_sample AS sample USING (target_id, at_unix_ns)
-    JOIN ingest_engine_layout AS layout ON layout.id = sample.layout_id
     WHERE sample.day >= %(since)s
 """
+READ_LAYOUTS = "SELECT id, body FROM ingest_engine_layout WHERE id = ANY(%s)"
 # Only what is still this worker's; whoever took it over meanwhile writes its own.
 SETTLE = """
     UPDATE ingest_engine_target AS target
@@ -142,6 +142,7 @@ class ScrapeStore:
     connection: psycopg.AsyncConnection[Any]
     last: dict[int, _Last] = field(default_factory=dict)
     layout_ids: dict[bytes, int] = field(default_factory=dict)
+    layouts: dict[int, Layout] = field(default_factory=dict)
 
     async def claim(self, now_ns: int) -> list[Claimed]:
         """The longest due. ``now_ns`` is the same clock for all workers."""
@@ -201,10 +202,19 @@ class ScrapeStore:
         found = await self.connection.execute(
             LAST_SAMPLE, {"ids": [t.id for t in unknown], "ats": ats, "since": day_of(min(ats)) - dt.timedelta(days=1)}
         )
+        rows = await found.fetchall()
+        await self._read_layouts({row[3] for row in rows})
         stretches = {t.id: t.stretch for t in unknown}
-        for target_id, at, body, layout in await found.fetchall():
-            sample = Sample(at_unix_ns=at, layout=layout_from_json(layout), values=unfold(body))
+        for target_id, at, body, layout_id in rows:
+            sample = Sample(at_unix_ns=at, layout=self.layouts[layout_id], values=unfold(body))
             self.last[target_id] = _Last(sample, stretches[target_id])
+
+    async def _read_layouts(self, ids: set[int]) -> None:
+        """Those not known yet; they never change."""
+        unknown = [one for one in ids if one not in self.layouts]
+        if unknown:
+            for one, body in await (await self.connection.execute(READ_LAYOUTS, [unknown])).fetchall():
+                self.layouts[one] = layout_from_json(body)
 
     async def _settle(self, told: Sequence[tuple[Outcome, int, str]]) -> set[int]:
         outcomes = [outcome for outcome, _, _ in told]
@@ -265,6 +275,7 @@ class ScrapeStore:
             row = await (await self.connection.execute(KEEP_LAYOUT, parameters)).fetchone()
             assert row is not None
             known = self.layout_ids[layout.digest] = row[0]
+            self.layouts[known] = layout
         return known
 
 

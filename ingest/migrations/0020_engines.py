@@ -9,7 +9,7 @@ class Migration(migrations.Migration):
     """Engines that are scraped, and their samples by day of receipt."""
 
     dependencies = [
-        ('ingest', '0005_rollups'),
+        ('ingest', '0007_promoted_runs'),
     ]
 
     operations = [

@@ -12,11 +12,13 @@ from benchmarks.kernel import measure_kernel
 from benchmarks.kills import measure_kills
 from benchmarks.numbers import measure_numbers
 from benchmarks.report import Result, as_markdown, joined, save
+from benchmarks.scraping import measure_scraping
 
 RESULTS = Path(__file__).parent / "results"
 PARTS: dict[str, Callable[[Plan], Result]] = {
     "kernel": lambda plan: measure_kernel(),
     "ingest": measure,
+    "scraping": lambda plan: measure_scraping(),
     "kills": lambda plan: measure_kills(),
     "numbers": lambda plan: measure_numbers(plan.stored),
 }

@@ -101,6 +101,7 @@ class Config:
     database_url: str
     redis_url: str
     secret_key: str
+    encryption_key: str
     public_url: str
     allowed_hosts: list[str]
     behind_proxy: bool
@@ -119,6 +120,8 @@ class Config:
     backlog_age_s: int
     disk_path: Path | None
     log_format: str
+    allowed_targets: list[str]
+    engines_file: Path | None
 
     @property
     def open(self) -> bool:
@@ -134,6 +137,8 @@ def read_config(values: Mapping[str, str] = os.environ) -> Config:
     mode = env.choice("MODE", "embedded", ("embedded", "production"))
     data_dir = Path(env.text("DATA_DIR", ".data")).absolute()
     disk_path: Path | None = None
+    encryption_key = env.text("ENCRYPTION_KEY", "")
+    engines_file = env.text("ENGINES_FILE", "")
     host, port = env.text("HOST", "127.0.0.1"), env.port("PORT", 8000)
     if mode == "production":
         database_url = env.required("DATABASE_URL", "in production PostgreSQL must be given as a URL")
@@ -150,11 +155,13 @@ def read_config(values: Mapping[str, str] = os.environ) -> Config:
         redis_url = env.text("REDIS_URL", kept_redis_url)
         disk_path = data_dir if database_url == kept_database_url else None
         secret_key = env.text("SECRET_KEY", "") or embedded.kept_secret(data_dir, "secret-key")
+        encryption_key = encryption_key or embedded.kept_secret(data_dir, "encryption-key")
         public_url = env.text("PUBLIC_URL", f"http://{host}:{port}")
     return Config(
         mode=mode, data_dir=data_dir, host=host, port=port,
         otlp_http_port=env.port("OTLP_HTTP_PORT", 4318), otlp_grpc_port=env.port("OTLP_GRPC_PORT", 4317),
-        database_url=database_url, redis_url=redis_url, secret_key=secret_key, public_url=public_url.rstrip("/"),
+        database_url=database_url, redis_url=redis_url, secret_key=secret_key, encryption_key=encryption_key,
+        public_url=public_url.rstrip("/"),
         allowed_hosts=env.names("ALLOWED_HOSTS") + (local_names(host) if mode == "embedded" else []),
         behind_proxy=env.flag("BEHIND_PROXY", False),
         trace_idle_s=env.integer("TRACE_IDLE_S", 30, 1, 86_400),
@@ -172,6 +179,7 @@ def read_config(values: Mapping[str, str] = os.environ) -> Config:
         backlog_age_s=env.integer("BACKLOG_AGE_S", 6 * 3600, 0, 86_400 * 365),
         disk_path=disk_path,
         log_format=env.choice("LOG_FORMAT", "json" if mode == "production" else "text", ("json", "text")),
+        allowed_targets=env.names("ALLOWED_TARGETS"), engines_file=Path(engines_file) if engines_file else None,
     )  # fmt: skip
 
 

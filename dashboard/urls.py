@@ -6,7 +6,7 @@ from django.urls import path
 from dashboard import health, metrics
 from dashboard.access import public
 from dashboard.api.routes import api
-from dashboard.pages import live, run, runs, settings, status
+from dashboard.pages import engines, live, run, runs, settings, status
 
 urlpatterns = [
     path("", live.home, name="home"),
@@ -17,6 +17,11 @@ urlpatterns = [
     path("runs", runs.page, name="runs"),
     path("runs/<str:run_id>", run.page, name="run"),
     path("runs/<str:run_id>/spans/<str:span_id>", run.span, name="run-span"),
+    path("engines", engines.page, name="engines"),
+    path("engines/<int:engine_id>", engines.engine, name="engine"),
+    path("settings/engines", engines.add, name="settings-engines"),
+    path("settings/engines/<int:engine_id>", engines.change, name="settings-engine"),
+    path("settings/engines/<int:engine_id>/remove", engines.remove, name="settings-engine-remove"),
     path("settings/", settings.page, name="settings"),
     path("settings/project", settings.rename, name="settings-project"),
     path("settings/limits", settings.limit, name="settings-limits"),

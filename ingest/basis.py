@@ -14,6 +14,7 @@ from typing import Any
 from django.db import connection
 from psycopg.types.json import JsonbLoader
 
+from ingest.engine_basis import engine_bases
 from ingest.packed import SOURCES
 from ingest.rollups.bins import bin_sql, quantile
 from ingest.stages.estimate import Basis, BasisKey, wants_estimate
@@ -131,7 +132,8 @@ def measure(asked: Iterable[Question]) -> dict[Question, Basis]:
         for project_id, until_ns, service, model, engine, index, count in cursor.fetchall():
             told[project_id, until_ns, service, model][engine][index] += count
     found = {q: _basis(told.get((q.project_id, q.until_ns, q.key.service, q.key.model), {}), q.key) for q in asked}
-    return {question: basis for question, basis in found.items() if basis is not None}
+    engines = engine_bases(q for q, basis in found.items() if basis is None or not basis.is_enough)
+    return {question: basis for question, basis in (found | engines).items() if basis is not None}
 
 
 def _basis(by_engine: Mapping[str | None, Counter[int]], key: BasisKey) -> Basis | None:

@@ -7,7 +7,10 @@ import re
 
 from django.db import connection, transaction
 
-PARTITIONED = ("ingest_chunk", "ingest_body", "ingest_run", "ingest_call", "ingest_tool", "ingest_engine_span")
+PARTITIONED = (
+    "ingest_chunk", "ingest_body", "ingest_run", "ingest_call", "ingest_tool", "ingest_engine_span",
+    "ingest_engine_sample", "ingest_engine_minute", "ingest_engine_failure",
+)  # fmt: skip
 AHEAD_DAYS = 2
 _LOCK = 0x51_57_A6_01  # one maker at a time, whichever process it is
 

@@ -14,6 +14,7 @@ from django.db import close_old_connections, connection
 from ingest import compression, joining, leases, live
 from ingest.clock import shared_now_ns
 from ingest.decomposing import decompose_dirty
+from ingest.engines import keeping
 from ingest.observing.processes import fold_ended
 from ingest.observing.reporter import Reporter
 from ingest.observing.settled import count_settled
@@ -89,6 +90,7 @@ def decompose_traces() -> None:
 @shared_task(name="ingest.sweep")
 def sweep() -> None:
     """Find what no wake-up told of."""
+    keeping.keep_scraping()
     decompose_traces()
 
 
@@ -115,6 +117,7 @@ def keep_partitions() -> None:
     """Make the next days' partitions; drop expired ones, and short steps of rollups."""
     now_ns = time.time_ns()
     ensure_partitions(now_ns)
+    keeping.thin_out(now_ns)
     drop_expired(now_ns, settings.SIXSTAGE_RETENTION_DAYS)
     compression.drop_unused(now_ns, settings.SIXSTAGE_RETENTION_DAYS)
     drop_steps(now_ns, settings.SIXSTAGE_ROLLUP_MINUTE_DAYS, settings.SIXSTAGE_ROLLUP_HOUR_DAYS)

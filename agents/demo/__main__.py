@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from agents.demo.pace import Show, Tally
+from agents.demo.scraped import own_api, register
 from agents.demo.target import NotReadyError, Target
 from agents.demo.world import TECHNIQUES, world
 
@@ -44,6 +45,8 @@ async def _perform(target: Target, options: argparse.Namespace) -> Tally:
     _on_signal(stop, hurry)  # first of all: from here on Ctrl-C is no exception
     async with world(target, seed=options.seed, speed=options.speed, without=frozenset(options.without)) as made:
         _say(f"The engines' own pages, to be scraped: {' (like vLLM), '.join(made.pages)} (like SGLang).")
+        if await register(own_api(target.endpoint, os.environ), made.pages):
+            _say("Sixstage scrapes them: see its Engines page.")
         show = Show(made, _say)
         showing = asyncio.create_task(show.run(rate=options.rate, runs=options.runs))
         stopping = asyncio.create_task(stop.wait())

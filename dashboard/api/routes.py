@@ -11,8 +11,10 @@ from django.urls import reverse
 from ninja import NinjaAPI, Query, Schema, Status
 from pydantic import Field
 
+from dashboard.api.engines import router as engines
 from dashboard.api.shapes import Problem, RunList, RunWhole, Summary, TraceWhole
 from dashboard.api.tables import runs_table, summary_table
+from ingest.read.engine_state import join_engines
 from ingest.read.run import current_run_id, run_detail
 from ingest.read.runs import LIMIT_MOST, ORDERS, BadFilter, RunFilter, find_runs
 from ingest.read.summary import GROUPS, STEPS, Question, read_kinds, summarise
@@ -25,6 +27,7 @@ api = NinjaAPI(
     "Send a read token as `Authorization: Bearer sxr_…`; an open local instance needs none.",
     urls_namespace="api",
 )
+api.add_router("/engines", engines)
 
 BIGINT = {"ge": -(2**63), "le": 2**63 - 1}
 
@@ -108,6 +111,7 @@ def run(request: HttpRequest, run_id: str) -> Any:
     scope = request.access.scope  # type: ignore[attr-defined]
     found = run_detail(scope, run_id, time.time_ns())
     if found is not None:
+        join_engines(scope, found)
         return Status(200, found)
     now_id = current_run_id(scope, run_id)
     if now_id is not None and now_id != run_id:

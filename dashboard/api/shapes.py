@@ -56,6 +56,46 @@ class RunSummary(Shape):
     warning_count: int
 
 
+class EngineMoment(Shape):
+    """One scrape, of the call's model where the page tells models apart. Totals count since the server's start."""
+
+    at_unix_ns: UnixNs
+    running: float | None
+    waiting: float | None
+    kv_usage: float | None
+    preemptions_total: float | None
+    prefix_queries_total: float | None
+    prefix_hits_total: float | None
+    generation_tokens_total: float | None
+
+
+class EngineAround(Shape):
+    """What the engine was doing: the samples before, during and after the call, and what they explain in words. Counts
+    are from the one before to the one after, so they hold what came shortly before and after the call, too."""
+
+    before: EngineMoment | None
+    during: list[EngineMoment]
+    after: EngineMoment | None
+    most_running: float | None
+    most_waiting: float | None
+    most_kv_usage: float | None
+    preempted: float | None
+    hit_rate: float | None
+    prompt_tokens: float | None
+    computed_tokens: float | None = Field(description="prompt tokens that no cache had, of all requests")
+    started_before_ns: int | None = Field(description="how long before the call the server's process had begun")
+    restarted: bool
+    words: list[str]
+    slow_first_token: bool
+
+
+class EngineState(Shape):
+    engine_id: int
+    engine_name: str
+    joined_by: str = Field(description="engine span, server address or model")
+    state: EngineAround
+
+
 class Call(Shape):
     span_id: str
     parent_span_id: str | None
@@ -82,6 +122,7 @@ class Call(Shape):
     finish_reason: str | None
     round: int
     scope: int
+    engine_state: EngineState | None = Field(description="null where its engine is not known or not scraped")
 
 
 class Tool(Shape):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter, defaultdict
+from dataclasses import replace
 from typing import Any
 
 from django.conf import settings
@@ -12,11 +13,13 @@ from django.shortcuts import render
 from django.urls import reverse
 
 from dashboard.figures import NOT_KNOWN, exact_together, share_of
-from dashboard.pages.parts import bar, rounds, sentences, span_panel
+from dashboard.pages.parts import bar, engine_rows, rounds, sentences, span_panel
 from dashboard.pages.parts.waterfall import waterfall
+from ingest.read.engine_state import join_engines
 from ingest.read.run import current_run_id, run_detail
 from ingest.read.traces import span_detail, trace_detail
 from ingest.read.values import RunDetail
+from ingest.scope import Scope
 from ingest.stages.model import Outside, Source
 
 
@@ -25,6 +28,7 @@ def page(request: HttpRequest, run_id: str) -> HttpResponse:
     run = run_detail(scope, run_id, time.time_ns())
     if run is None:
         return _moved(request, run_id)
+    join_engines(scope, run)
     trace = trace_detail(scope, run.trace_id, with_attributes=False)
     headline, reasons = sentences.cost(run)
     context = {
@@ -35,6 +39,7 @@ def page(request: HttpRequest, run_id: str) -> HttpResponse:
         "split": _split(run),
         "facts": _facts(run),
         "rounds": rounds.rounds(run),
+        "engine_rows": engine_rows.rows(run),
         "waterfall": waterfall(run, trace),
         "chosen": _costliest(run),
     }
@@ -52,7 +57,21 @@ def span(request: HttpRequest, run_id: str, span_id: str) -> HttpResponse:
     panel = span_panel.panel(run, span_id, stored) if run else None
     if panel is None:
         return render(request, "run/span_missing.html", {"span_id": span_id}, status=404)
-    return render(request, "run/span.html", {"run": run, "panel": panel})
+    return render(request, "run/span.html", {"run": run, "panel": panel, **_engine(scope, run, span_id)})
+
+
+def _engine(scope: Scope, run: RunDetail, span_id: str) -> dict[str, Any]:
+    """What the call's engine was doing, where the span is a call whose engine is known."""
+    call = next((call for call in run.calls if call.span_id == span_id), None)
+    if call is None:
+        return {}
+    join_engines(scope, replace(run, calls=[call]))
+    if call.engine_state is None:
+        return {}
+    return {
+        "engine_state": call.engine_state, "engine_pairs": engine_rows.pairs(call),
+        "engine_words": engine_rows.words(call.engine_state.state, call),
+    }  # fmt: skip
 
 
 def _whole_value(stored: Any, key: str) -> HttpResponse:

@@ -1,6 +1,7 @@
 """The tables. Small shared ones (projects, keys) have foreign keys; the hot ones are partitioned by the
 trace's day and keyed so that they can be sharded by trace: every unique key holds trace id and day."""
 
+from ingest.models.engine import EngineFailure, EngineLayout, EngineMinute, EngineSample, EngineTarget
 from ingest.models.observing import Process, SettledCount, SettledUntil
 from ingest.models.project import IngestKey, Project, ProjectDay
 from ingest.models.rollup import Rollup, RollupAdmitted, RollupDelta, RollupGone, RollupKey, RollupZone
@@ -13,7 +14,12 @@ __all__ = [
     "Chunk",
     "Dictionary",
     "DirtyTrace",
+    "EngineFailure",
+    "EngineLayout",
+    "EngineMinute",
+    "EngineSample",
     "EngineSpan",
+    "EngineTarget",
     "IngestKey",
     "Process",
     "Project",

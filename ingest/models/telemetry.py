@@ -58,7 +58,10 @@ class Dictionary(models.Model):
 
 
 class Body(models.Model):
-    """Metrics, and log records that belong to no trace: one export request, as OTLP protobuf under zstd."""
+    """Metrics, and log records that belong to no trace: one export request, as OTLP protobuf under zstd.
+
+    ``seen`` says of metrics that they have been read into engines' series.
+    """
 
     pk = CompositePrimaryKey("digest", "project_id", "signal", "day")
     day = models.DateField()
@@ -68,9 +71,13 @@ class Body(models.Model):
     received_unix_ns = models.BigIntegerField()
     items = models.IntegerField()
     body = models.BinaryField()
+    seen = models.BooleanField(default=False, db_default=False)
 
     class Meta:
         db_table = "ingest_body"
+        indexes = [
+            models.Index("received_unix_ns", name="body_unseen", condition=models.Q(seen=False, signal=Signal.METRICS))
+        ]
 
 
 class EngineSpan(models.Model):

@@ -77,6 +77,7 @@ class CallRow:
     finish_reason: str | None
     round: int
     scope: int
+    engine_state: Any = None  # ingest.read.engine_state.EngineState, where somebody has asked for it
 
 
 @dataclass(slots=True, kw_only=True)

@@ -54,8 +54,8 @@ def open_page(browser: Browser, instance: Instance) -> Iterator[Open]:
     contexts, troubles = [], []
 
     def note(message: ConsoleMessage) -> None:
-        # A refused address is what some tests ask for; the browser logs it too.
-        if message.type in ("error", "warning") and "status of 404" not in message.text:
+        # A refused address or form is what some tests ask for; the browser logs it too.
+        if message.type in ("error", "warning") and not any(f"status of {n}" in message.text for n in (404, 422)):
             troubles.append(f"{message.type}: {message.text}")
 
     def open_page(path: str, *, theme: str = "light", width: int = 1280, wait: bool = True) -> Page:

@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from dashboard.models import Membership, ReadToken, Role
-from ingest.models import IngestKey, Project
+from ingest.models import EngineTarget, IngestKey, Project
 from tests.integration.access.stored import SECRET_WORD, store_run
 
 PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
@@ -29,6 +29,7 @@ class Side:
     token: ReadToken
     token_secret: str
     run_id: str
+    engine_id: int
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -41,6 +42,7 @@ class Side:
             "key_id": self.key.pk,
             "token_id": self.token.pk,
             "user_id": self.viewer.pk,
+            "engine_id": self.engine_id,
         }
 
 
@@ -54,6 +56,7 @@ def make_side(slug: str) -> Side:
     return Side(
         project=project, admin=people[Role.ADMIN], viewer=people[Role.VIEWER], key=key, key_secret=key_secret,
         token=token, token_secret=token_secret, run_id=store_run(project),
+        engine_id=EngineTarget.objects.create(project=project, name=f"{SECRET_WORD} engine", url="http://10.0.0.1/").pk,
     )  # fmt: skip
 
 

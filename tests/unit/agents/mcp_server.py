@@ -19,7 +19,8 @@ def answered(message: dict[str, Any]) -> dict[str, Any] | None:
     params = message.get("params") or {}
     match message["method"]:
         case "initialize":
-            return told | {"result": {"protocolVersion": "2025-03-26", "capabilities": {}, "serverInfo": {}}}
+            who = {"name": "orders", "version": "1"}
+            return told | {"result": {"protocolVersion": "2025-03-26", "capabilities": {}, "serverInfo": who}}
         case "tools/list":  # in two pages
             first = not params.get("cursor")
             return told | {
@@ -39,7 +40,7 @@ def called(params: dict[str, Any]) -> dict[str, Any]:
         case "fail":
             return {"result": {"content": [{"type": "text", "text": "no such order"}], "isError": True}}
     told = f"order {params['arguments']['number']}, {(params.get('_meta') or {}).get('traceparent')}"
-    return {"result": {"content": [{"type": "text", "text": told}, {"type": "image", "data": ""}]}}
+    return {"result": {"content": [{"type": "text", "text": told}, {"type": "image", "data": "", "mimeType": "image/png"}]}}
 
 
 async def app(scope: dict[str, Any], receive: Any, send: Any) -> None:

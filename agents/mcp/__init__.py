@@ -3,12 +3,13 @@
     async with connect_stdio("python", "server.py") as server:
         agent = Agent(tools=await server.tools(), ...)
 
-The protocol is spoken by the official `mcp` package, the extra ``mcp``; what is here makes its sessions an agent's tools.
+The protocol is spoken by the official `mcp` package, the extra ``mcp``; what is here makes its sessions tools.
 
-    client   a session's tools, as an agent takes them, and the package's errors as ours
-    session  a session of the package in a task of its own, so that its end never cancels the agent
-    stdio    a server that is a child process
-    http     a server behind a URL, reached by the caller's own HTTP client
+    client      a session's tools, as an agent takes them, and the package's errors as ours
+    dispatcher  the package's sender of requests, and what a span wants to know of it
+    session     a session in a task of its own, so that its end never cancels the agent
+    stdio       a server that is a child process
+    http        a server behind a URL, reached by the caller's own HTTP client
 """
 
 try:

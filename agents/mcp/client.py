@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any, TypeVar
 
 from mcp import ClientSession, MCPError
@@ -13,7 +14,7 @@ from opentelemetry import trace
 from pydantic import ValidationError
 
 from agents.errors import McpError
-from agents.mcp.session import Dispatcher
+from agents.mcp.dispatcher import Dispatcher
 from agents.telemetry import trace_context
 from agents.tools import Tool
 
@@ -30,6 +31,7 @@ class McpClient:
         """``transport`` as ``network.transport`` has it."""
         self._session, self._dispatcher = session, dispatcher
         self._transport, self._timeout_s = transport, timeout_s
+        self._given_up: set[asyncio.Task[Any]] = set()
 
     async def start(self) -> None:
         await self._ask("initialize", self._session.initialize)
@@ -37,14 +39,13 @@ class McpClient:
     async def tools(self) -> list[Tool]:
         """All tools of the server, to be given to an agent as they are."""
         found: list[Tool] = []
-        params: PaginatedRequestParams | None = None
+        page: PaginatedRequestParams | None = None
         while True:
-            page = params
-            told = await self._ask("tools/list", lambda page=page: self._session.list_tools(params=page))
+            told = await self._ask("tools/list", partial(self._session.list_tools, params=page))
             found += [self._tool(each) for each in told.tools]
             if not told.next_cursor:
                 return found
-            params = PaginatedRequestParams(cursor=told.next_cursor)
+            page = PaginatedRequestParams(cursor=told.next_cursor)
 
     async def call(self, name: str, arguments: Json) -> str:
         """The result as text; `McpError` where the server calls it an error.
@@ -59,7 +60,7 @@ class McpClient:
             }
         )
         meta: Any = trace_context() or None
-        told = await self._ask("tools/call", lambda: self._session.call_tool(name, arguments, meta=meta))
+        told = await self._ask("tools/call", partial(self._session.call_tool, name, arguments, meta=meta))
         # Pictures and sounds are not for a text model.
         text = "\n".join(part.text if isinstance(part, TextContent) else f"[{part.type}]" for part in told.content)
         if told.is_error:
@@ -72,21 +73,42 @@ class McpClient:
 
         return Tool(told.name, told.description or "", run, told.input_schema, checked=False)
 
-    async def _ask(self, method: str, question: Callable[[], Awaitable[_T]]) -> _T:
+    async def ended(self) -> None:
+        """When the last request that was given up has gone."""
+        if self._given_up:
+            await asyncio.wait(self._given_up)
+
+    async def _ask(self, method: str, question: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
         if self._dispatcher.over:
             raise McpError("the MCP server has ended")
+        asking = asyncio.create_task(question())
         try:
-            # The package's own limit begins only when the question has been written, which a full pipe can prevent.
-            async with asyncio.timeout(self._timeout_s):
-                return await question()
-        except TimeoutError as error:
-            raise McpError(f"{method}: no answer within {self._timeout_s:g} s") from error
+            # Not the package's own limit, which begins only when the question is written, and a full pipe prevents it.
+            await asyncio.wait([asking], timeout=self._timeout_s)
+        finally:
+            if not asking.done():
+                self._give_up(asking)
+        if asking in self._given_up:
+            raise McpError(f"{method}: no answer within {self._timeout_s:g} s")
+        try:
+            return asking.result()
         except MCPError as error:
             if error.code == CONNECTION_CLOSED and self._transport == "pipe":
                 raise McpError("the MCP server ended in the middle of a request") from error
             raise McpError(f"{method}: {_short(error)}") from error
         except (RuntimeError, ValueError) as error:  # the package's, of an answer that breaks the protocol or a schema
             raise McpError(f"{method}: the answer makes no sense: {_short(error)}") from error
+
+    def _give_up(self, asking: asyncio.Task[Any]) -> None:
+        """The package now tells the server. It allows itself five seconds, for which nobody needs to wait here."""
+        self._given_up.add(asking)
+        asking.add_done_callback(self._gone)
+        asking.cancel()
+
+    def _gone(self, asking: asyncio.Task[Any]) -> None:
+        self._given_up.discard(asking)
+        if not asking.cancelled():
+            asking.exception()  # of no interest any more; asked for, so that asyncio does not complain
 
 
 def _short(error: Exception) -> str:

@@ -34,9 +34,7 @@ async def connect_http(
     # No limit of its own, and no proxy: both are the caller's client's.
     async with httpx2.AsyncClient(transport=through, timeout=None, trust_env=False) as client:
         transport = streamable_http_client(url, http_client=client)
-        async with opened(transport, f"MCP server at {url}") as (session, dispatcher):
-            server = McpClient(session, dispatcher, "tcp", timeout_s=timeout_s)
-            await server.start()
+        async with opened(transport, f"MCP server at {url}", "tcp", timeout_s) as server:
             yield server
 
 
@@ -52,10 +50,13 @@ class _Through(httpx2.AsyncBaseTransport):
 
     async def _carried(self, request: httpx2.Request) -> httpx2.Response:
         asked = {name: value for name, value in request.headers.items() if name not in THE_CLIENTS_OWN}
-        given = {"timeout": GOODBYE_S} if request.method == "DELETE" else {}
         answer = await self._http.send(
             self._http.build_request(
-                request.method, str(request.url), headers=self._headers | asked, content=await request.aread(), **given
+                request.method,
+                str(request.url),
+                headers=self._headers | asked,
+                content=await request.aread(),
+                timeout=GOODBYE_S if request.method == "DELETE" else httpx.USE_CLIENT_DEFAULT,
             ),
             stream=True,
             follow_redirects=False,  # the package follows those that stay with the server

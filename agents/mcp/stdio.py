@@ -29,7 +29,5 @@ async def connect_stdio(
     )
     # Not sys.stderr, which may be no file: in a notebook, or where a test captures it.
     transport = stdio_client(started, errlog=sys.__stderr__ or sys.stderr)
-    async with opened(transport, f"MCP server {command[0]}") as (session, dispatcher):
-        client = McpClient(session, dispatcher, "pipe", timeout_s=timeout_s)
-        await client.start()
+    async with opened(transport, f"MCP server {command[0]}", "pipe", timeout_s) as client:
         yield client

@@ -22,6 +22,8 @@ from agents.mcp.session import opened
 THE_CLIENTS_OWN = {"host", "user-agent", "accept-encoding", "connection", "content-length"}
 UNTRUE_WHEN_DECODED = {"content-encoding", "content-length", "transfer-encoding"}
 GOODBYE_S = 2.0
+LONGEST_EVENT = 16 * 1024 * 1024
+"""Bytes; the package's own limit of one megabyte is less than some tools answer."""
 UNREACHABLE = 502
 
 
@@ -33,7 +35,7 @@ async def connect_http(
     through = _Through(url, http, dict(headers or {}))
     # No limit of its own, and no proxy: both are the caller's client's.
     async with httpx2.AsyncClient(transport=through, timeout=None, trust_env=False) as client:
-        transport = streamable_http_client(url, http_client=client)
+        transport = streamable_http_client(url, http_client=client, max_sse_event_size=LONGEST_EVENT)
         async with opened(transport, f"MCP server at {url}", "tcp", timeout_s) as server:
             yield server
 

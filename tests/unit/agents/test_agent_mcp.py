@@ -1,6 +1,8 @@
 """Tools of MCP servers, over stdio and over Streamable HTTP, and what happens when a server dies."""
 
 import asyncio
+import gzip
+import json
 import os
 import subprocess
 import sys
@@ -203,6 +205,24 @@ async def test_a_request_that_fails_is_told_and_the_session_goes_on(
 
     assert {headers["user-agent"] for headers in flaky.seen} == {"shop/1"}  # all by the caller's own client
     assert {headers["authorization"] for headers in flaky.seen} == {"Bearer k"}
+
+
+def long_answer(as_events: bool) -> httpx.Response:
+    """Two megabytes, compressed, to the fourth request: it comes after initialising and a listing of two pages."""
+    result = {"content": [{"type": "text", "text": "x" * 2_000_000}]}
+    body = json.dumps({"jsonrpc": "2.0", "id": 4, "result": result})
+    kind, body = ("text/event-stream", f"data: {body}\n\n") if as_events else ("application/json", body)
+    headers = {"content-type": kind, "content-encoding": "gzip"}
+    return httpx.Response(200, headers=headers, stream=httpx.ByteStream(gzip.compress(body.encode())))
+
+
+@pytest.mark.parametrize("as_events", [False, True])
+async def test_a_long_compressed_answer_comes_whole(as_events: bool) -> None:
+    flaky = Flaky()
+    async with httpx.AsyncClient(transport=flaky) as http, connect_http(URL, http) as server:
+        await server.tools()
+        flaky.next = long_answer(as_events)
+        assert await server.call("find", {"number": 1}) == "x" * 2_000_000
 
 
 def test_without_the_package_the_error_names_what_to_install() -> None:

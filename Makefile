@@ -50,7 +50,7 @@ lock:
 	uv pip compile --universal --generate-hashes --no-emit-index-url --no-header --no-annotate -q --python-version 3.11 \
 		pyproject.toml -o requirements.lock
 	uv pip compile --universal --generate-hashes --no-emit-index-url --no-header --no-annotate -q --python-version 3.11 --extra dev \
-		--extra sdks -c requirements.lock pyproject.toml -o requirements-dev.lock
+		--extra sdks --extra mcp -c requirements.lock pyproject.toml -o requirements-dev.lock
 
 # The data stays: remove .data by hand if you mean it.
 clean:

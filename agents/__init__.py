@@ -8,7 +8,7 @@ see to it.
     tools       typed functions as tools: schema from the signature, arguments checked against it
     chat        one streaming call to any OpenAI-compatible endpoint
     loop        the reference agent: call the model, run the tools it asked for, repeat
-    mcp/        tools of MCP servers
+    mcp/        tools of MCP servers, by the optional package `mcp`
     techniques/ semantic cache, bounded tools, inference pool: each alone, each can be left out
     engine/     a simulated inference engine: OpenAI API in, tokens and vLLM-like spans out
     demo/       ``python -m agents.demo``: a lively simulated workload for a running Sixstage

@@ -3,13 +3,23 @@
     async with connect_stdio("python", "server.py") as server:
         agent = Agent(tools=await server.tools(), ...)
 
-A small client of its own: the protocol's part that an agent needs (initialise, list, call, ping, cancel) is little,
-and the official package would bring 17 others, a second HTTP client and a cryptography library among them.
+The protocol is spoken by the official `mcp` package, the extra ``mcp``; what is here makes its sessions tools.
 
-    client   what is said: JSON-RPC requests, tools, trace context in ``_meta``
-    stdio    a server that is a child process, a line of JSON for each message
-    http     a server behind a URL: a POST for each message, answered by JSON or by a stream of events
+    client      a session's tools, as an agent takes them, and the package's errors as ours
+    dispatcher  the package's sender of requests, and what a span wants to know of it
+    session     a session in a task of its own, so that its end never cancels the agent
+    stdio       a server that is a child process
+    http        a server behind a URL, reached by the caller's own HTTP client
 """
+
+try:
+    import mcp  # noqa: F401 - asked for here, so that who lacks it reads what to do
+except ModuleNotFoundError as missing:
+    if missing.name != "mcp":
+        raise
+    raise ModuleNotFoundError(
+        "agents.mcp needs the `mcp` package, the extra `mcp` of Sixstage: pip install 'mcp>=2.3,<3'", name="mcp"
+    ) from missing
 
 from agents.mcp.client import McpClient
 from agents.mcp.http import connect_http

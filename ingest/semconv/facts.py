@@ -69,7 +69,8 @@ class Facts(Frozen, frozen=True, kw_only=True):
 
     ``input_tokens`` as told; ``cached_apart`` says that it leaves the cached ones out. ``first_tokens`` come
     best first. ``asked`` are the tools that the output asks for, None where the output is not shown;
-    ``shows_text`` tells, of an output that asks for tools, whether it has words beside them.
+    ``shows_text`` tells, of an output that asks for tools, whether it has words beside them. ``cache_result`` is
+    what a cache of answers gave: ``exact``, ``similar`` or ``miss``.
     """
 
     kind: Kind = Kind.OTHER
@@ -92,6 +93,7 @@ class Facts(Frozen, frozen=True, kw_only=True):
     tool_call_id: str | None = None
     tool_failed: bool = False
     prefetch: bool = False
+    cache_result: str | None = None
     attempt: int | None = None
     agent: str | None = None
     session: str | None = None

@@ -1,4 +1,4 @@
-"""Sixstage's own names, for what no convention has: spans that are one stage, attempts, prefetched tools."""
+"""Sixstage's own names, for what no convention has: spans that are one stage, attempts, prefetched tools, caches."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ ROWS = (
     ("stage", "sixstage.stage", text),
     ("attempt", "sixstage.attempt", whole),
     ("prefetch", "sixstage.tool.prefetch", flag),
+    ("cache_result", "sixstage.cache.result", text),
 )
 
 

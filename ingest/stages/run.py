@@ -21,6 +21,7 @@ from ingest.stages.tools import is_pseudo
 from ingest.stages.tree import Node
 
 MAX_WARNINGS = 100
+FROM_THE_CACHE = frozenset({"exact", "similar"})
 _T = TypeVar("_T")
 
 
@@ -111,7 +112,7 @@ def _warnings(
     root: RunRoot, order: list[Node], calls: list[CallDraft], tools: list[ToolDraft], end: int
 ) -> tuple[Oddity, ...]:
     found = [oddity for node in order if node.oddities for oddity in node.oddities]
-    if not calls:
+    if not calls and not any(node.facts.cache_result in FROM_THE_CACHE for node in order):
         found.insert(
             0,
             Oddity(code="model_not_instrumented", text="no span tells of a model call: its time is orchestration"),

@@ -9,7 +9,8 @@ import time
 from typing import Any
 
 SCHEMA = {"type": "object", "properties": {"number": {"type": "integer"}}, "required": ["number"]}
-TOOLS = [{"name": name, "description": f"{name}.", "inputSchema": SCHEMA} for name in ("find", "fail", "die", "hang")]
+NAMES = ("find", "fail", "die", "hang", "pid")
+TOOLS = [{"name": name, "description": f"{name}.", "inputSchema": SCHEMA} for name in NAMES]
 
 
 def answered(message: dict[str, Any]) -> dict[str, Any] | None:
@@ -19,7 +20,8 @@ def answered(message: dict[str, Any]) -> dict[str, Any] | None:
     params = message.get("params") or {}
     match message["method"]:
         case "initialize":
-            return told | {"result": {"protocolVersion": "2025-03-26", "capabilities": {}, "serverInfo": {}}}
+            who = {"name": "orders", "version": "1"}
+            return told | {"result": {"protocolVersion": "2025-03-26", "capabilities": {}, "serverInfo": who}}
         case "tools/list":  # in two pages
             first = not params.get("cursor")
             return told | {
@@ -36,10 +38,13 @@ def called(params: dict[str, Any]) -> dict[str, Any]:
             os._exit(3)
         case "hang":
             time.sleep(60)
+        case "pid":
+            return {"result": {"content": [{"type": "text", "text": str(os.getpid())}]}}
         case "fail":
             return {"result": {"content": [{"type": "text", "text": "no such order"}], "isError": True}}
     told = f"order {params['arguments']['number']}, {(params.get('_meta') or {}).get('traceparent')}"
-    return {"result": {"content": [{"type": "text", "text": told}, {"type": "image", "data": ""}]}}
+    picture = {"type": "image", "data": "", "mimeType": "image/png"}
+    return {"result": {"content": [{"type": "text", "text": told}, picture]}}
 
 
 async def app(scope: dict[str, Any], receive: Any, send: Any) -> None:

@@ -1,4 +1,4 @@
-"""Our MCP client against servers made with the official `mcp` package, over both transports."""
+"""Tools of servers made with the official `mcp` package, over both transports."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import asyncio
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from importlib.util import find_spec
 from pathlib import Path
 
 import httpx
@@ -19,8 +18,6 @@ from tests.ports import free_ports
 from tests.unit.agents.conftest import TLS
 from tests.unit.agents.rig import Rig, bodies
 from tests.unit.agents.test_agent_faults import assert_complete
-
-pytestmark = pytest.mark.skipif(find_spec("mcp") is None, reason="mcp is missing: the extra `sdks` brings it")
 
 SERVER = (sys.executable, str(Path(__file__).with_name("mcp_package_server.py")))
 WAYS = ["stdio", "http", "http json", "http stateless"]

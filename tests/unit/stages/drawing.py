@@ -96,6 +96,7 @@ def _attributes(name: str, kind: str, told: dict[str, str]) -> dict[str, Any]:
         ("callid", "gen_ai.tool.call.id"),
         ("finish", "gen_ai.response.finish_reasons"),
         ("model", "gen_ai.response.model"),
+        ("cache", "sixstage.cache.result"),
     ):
         if key in told:
             attributes[attribute] = told[key]

@@ -62,6 +62,15 @@ def test_steps_without_any_call_are_a_run_whose_time_is_nobodys() -> None:
     assert roots("request 0 100 plain") == []
 
 
+@pytest.mark.parametrize(("result", "oddities"), [("exact", []), ("similar", []), ("miss", ["model_not_instrumented"])])
+def test_a_run_that_a_cache_answered_needs_no_model(result: str, oddities: list[str]) -> None:
+    run = only_run(f"""
+        support      0 100  agent
+          cache     10  20  plain  cache={result}
+    """)
+    assert (stages(run), codes(run)) == ({"orchestration": 100}, oddities)
+
+
 def test_steps_beside_a_run_of_the_same_trace_are_none() -> None:
     assert roots("""
         chain    0  40  chain

@@ -23,7 +23,8 @@ from ingest.rollups.packing import count_deltas, merge_bodies, pack_cell, unpack
 from ingest.rollups.steps import HOUR_NS, QUARTER_NS, UTC_DAY_NS, Step, day_of
 from ingest.stored import direct_cursor
 
-DELTAS_AT_ONCE = 10  # those of some 2,000 traces: what is held at once must be small, and more would be little quicker
+# Every slot is read and written once for all deltas taken together; a worker's memory takes ten times their bytes.
+DELTAS_AT_ONCE, BYTES_AT_ONCE = 200, 1 << 20
 DAY_MINUTES = 1440
 # Each longer step from the longest that is its part: few minutes are added several times.
 SUMMED_FROM = (
@@ -33,8 +34,11 @@ SUM_NS = UTC_DAY_NS  # of which longer steps are added up at once
 _LOCK = 0x51_57_A6_05
 
 TAKE = """
-    DELETE FROM ingest_rollup_delta
-    WHERE id IN (SELECT id FROM ingest_rollup_delta ORDER BY id LIMIT %s FOR UPDATE)
+    WITH eldest AS (
+        SELECT id, sum(size) OVER (ORDER BY id) - size AS bytes_before
+        FROM (SELECT id, octet_length(body) AS size FROM ingest_rollup_delta ORDER BY id LIMIT %s) AS sized
+    )
+    DELETE FROM ingest_rollup_delta WHERE id IN (SELECT id FROM eldest WHERE bytes_before < %s)
     RETURNING id, project_id, body
 """
 READ = """
@@ -85,7 +89,7 @@ def fold(most: int = DELTAS_AT_ONCE, keys_most: int | None = None) -> int | None
         if not mine:
             return None
         sum_anew(cursor)
-        cursor.execute(TAKE, [most], prepare=True)
+        cursor.execute(TAKE, [most, BYTES_AT_ONCE], prepare=True)
         taken = sorted(cursor.fetchall())
         if not taken:
             return 0

@@ -22,7 +22,8 @@ app.conf.update(
     beat_schedule={
         "sweep": {"task": "ingest.sweep", "schedule": 2.0, "options": {"expires": 10}},
         "observe": {"task": "ingest.observe", "schedule": 10.0, "options": {"expires": 20}},
-        "roll-up": {"task": "ingest.roll_up", "schedule": 10.0, "options": {"expires": 20}},
+        "count-up": {"task": "ingest.count_up", "schedule": 10.0, "options": {"expires": 20}},
+        "roll-up": {"task": "ingest.roll_up", "schedule": 60.0, "options": {"expires": 60}},
         "train-dictionaries": {"task": "ingest.train_dictionaries", "schedule": 4.0, "options": {"expires": 20}},
         "keep-partitions": {
             "task": "ingest.keep_partitions",

@@ -19,7 +19,7 @@ from ingest.observing.processes import fold_ended
 from ingest.observing.reporter import Reporter
 from ingest.observing.settled import count_settled
 from ingest.partitions import drop_expired, ensure_partitions
-from ingest.rollups.folding import fold_all
+from ingest.rollups.folding import count_all, fold_all
 from ingest.rollups.horizon import drop_steps
 from ingest.stored import leave_broken_connection
 
@@ -132,8 +132,14 @@ def observe() -> None:
 
 @shared_task(name="ingest.roll_up")
 def roll_up() -> None:
-    """Fold what passes have counted into minutes, quarter-hours and days."""
+    """Fold what passes have counted into minutes and all longer steps."""
     fold_all()
+
+
+@shared_task(name="ingest.count_up")
+def count_waiting() -> None:
+    """Count together what waits to be folded: each reader counts it again as long as it is apart."""
+    count_all()
 
 
 @shared_task(name="ingest.train_dictionaries")

@@ -11,7 +11,7 @@ from celery import current_app
 
 log = logging.getLogger(__name__)
 
-QUIET_S = 0.1  # at most one wake-up in this time
+QUIET_S = 0.2  # at most one wake-up in this time: many traces in one pass cost half of what few do
 EXPIRES_S = 30  # a wake-up that nobody has heard by then is of no use: the sweep has been there
 
 

@@ -9,12 +9,14 @@ from django.db.models import CompositePrimaryKey
 
 class RollupDelta(models.Model):
     """What one pass of a worker adds (or takes back), written in its transaction and folded soon after; minutes are
-    whole ones since 1970. ``body`` is packed by ``ingest/rollups/counting.py``."""
+    whole ones since 1970. ``body`` is packed by ``ingest/rollups/packing.py``. A ``counted`` one holds cells: several
+    passes' values, binned together while they wait to be folded."""
 
     id = models.BigAutoField(primary_key=True)
     project_id = models.IntegerField()
     first_minute = models.BigIntegerField()
     last_minute = models.BigIntegerField()
+    counted = models.BooleanField(default=False, db_default=False)
     body = models.BinaryField()
 
     class Meta:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -19,7 +19,7 @@ from django.db import transaction
 
 from ingest.rollups.counting import MINUTE_NS, Cell, Key, Tally
 from ingest.rollups.horizon import kept_from
-from ingest.rollups.packing import count_deltas, merge_bodies, pack_cell, unpack_cell
+from ingest.rollups.packing import count_deltas, merge_bodies, pack_cell, pack_cells, unpack_cell
 from ingest.rollups.steps import HOUR_NS, QUARTER_NS, UTC_DAY_NS, Step, day_of
 from ingest.stored import direct_cursor
 
@@ -36,10 +36,16 @@ _LOCK = 0x51_57_A6_05
 TAKE = """
     WITH eldest AS (
         SELECT id, sum(size) OVER (ORDER BY id) - size AS bytes_before
-        FROM (SELECT id, octet_length(body) AS size FROM ingest_rollup_delta ORDER BY id LIMIT %s) AS sized
+        FROM (
+            SELECT id, octet_length(body) AS size FROM ingest_rollup_delta WHERE NOT counted OR %s ORDER BY id LIMIT %s
+        ) AS sized
     )
     DELETE FROM ingest_rollup_delta WHERE id IN (SELECT id FROM eldest WHERE bytes_before < %s)
     RETURNING id, project_id, body
+"""
+WRITE_COUNTED = """
+    INSERT INTO ingest_rollup_delta (project_id, first_minute, last_minute, counted, body)
+    VALUES (%s, %s, %s, true, %s)
 """
 READ = """
     SELECT kept.project_id, kept.step, kept.kind, kept.start_unix_ns, kept.key_id, kept.body FROM ingest_rollup AS kept
@@ -84,26 +90,56 @@ def fold(most: int = DELTAS_AT_ONCE, keys_most: int | None = None) -> int | None
     """Fold the eldest deltas; returns how many, or None while another process is at it. ``keys_most`` is how many keys
     a UTC day of a project takes of a kind."""
     with transaction.atomic(), direct_cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [_LOCK])
-        (mine,) = cursor.fetchone() or (False,)
-        if not mine:
+        if not _is_alone(cursor):
             return None
         sum_anew(cursor)
-        cursor.execute(TAKE, [most, BYTES_AT_ONCE], prepare=True)
-        taken = sorted(cursor.fetchall())
-        if not taken:
-            return 0
-        tally = count_deltas((project_id, body) for _, project_id, body in taken)
-        _add(cursor, _by_slot(cursor, tally, keys_most or settings.SIXSTAGE_ROLLUP_KEYS))
-    return len(taken)
+        taken, tally = _take(cursor, most, counted_too=True)
+        if taken:
+            _add(cursor, _by_slot(cursor, tally, keys_most or settings.SIXSTAGE_ROLLUP_KEYS))
+    return taken
+
+
+def count_up(most: int = DELTAS_AT_ONCE) -> int | None:
+    """Count the eldest deltas that are not yet, each project's into one, which is cheap to read and to fold later;
+    returns how many, or None while another process is at it."""
+    with transaction.atomic(), direct_cursor() as cursor:
+        if not _is_alone(cursor):
+            return None
+        taken, tally = _take(cursor, most, counted_too=False)
+        tally.tidy()
+        for delta in pack_cells(tally):
+            cursor.execute(WRITE_COUNTED, delta, prepare=True)
+    return taken
 
 
 def fold_all() -> int:
     """Fold until nothing is left, or another process is at it; returns how many deltas."""
+    return _repeat(fold)
+
+
+def count_all() -> int:
+    """Count up until nothing is left uncounted, or another process is at it; returns how many deltas."""
+    return _repeat(count_up)
+
+
+def _repeat(step: Callable[[], int | None]) -> int:
     total = 0
-    while folded := fold():
-        total += folded
+    while done := step():
+        total += done
     return total
+
+
+def _is_alone(cursor: Any) -> bool:
+    cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [_LOCK])
+    (alone,) = cursor.fetchone() or (False,)
+    return bool(alone)
+
+
+def _take(cursor: Any, most: int, counted_too: bool) -> tuple[int, Tally]:
+    """Take the eldest deltas away, and count them."""
+    cursor.execute(TAKE, [counted_too, most, BYTES_AT_ONCE], prepare=True)
+    taken = sorted(cursor.fetchall())
+    return len(taken), count_deltas((project_id, body) for _, project_id, body in taken)
 
 
 def _by_slot(cursor: Any, tally: Tally, keys_most: int) -> dict[Slot, Cell]:

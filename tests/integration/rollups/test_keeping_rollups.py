@@ -15,7 +15,7 @@ from ingest.models import Project, Rollup, RollupAdmitted, RollupDelta
 from ingest.read.runs import RunFilter
 from ingest.read.summary import Question, summarise
 from ingest.rollups import folding
-from ingest.rollups.folding import fold
+from ingest.rollups.folding import count_up, fold
 from ingest.rollups.packing import unpack_cell
 from ingest.rollups.steps import Step
 from ingest.rollups.verifying import verify
@@ -75,6 +75,28 @@ def test_folding_in_other_portions_and_orders_makes_the_same_rows(project: Proje
     keep(project, runs[::-1], batch=60)
     fold()
     assert sorted((pk[1], pk[2], pk[3], repr(cell)) for pk, cell in kept().items()) == sums
+
+
+def test_counting_up_what_waits_changes_nothing_that_is_told_or_folded(project: Project) -> None:
+    runs = some_runs()
+    keep(project, runs, batch=7)
+    fold()
+    straight = kept()
+    for table in (Rollup, RollupAdmitted):
+        table.objects.all().delete()
+    for table in ("run", "call", "tool"):
+        connection.cursor().execute(f"DELETE FROM ingest_{table}")
+
+    for part in (runs[:30], runs[30:]):
+        keep(project, part, batch=7)
+        while count_up(most=3):
+            assert list(verify()) == []
+    assert not RollupDelta.objects.filter(counted=False).exists()
+    assert list(verify()) == []
+    assert count_up() == 0
+    while fold(most=1):
+        assert list(verify()) == []
+    assert kept() == straight
 
 
 def test_days_are_the_projects_own_and_follow_its_zone(project: Project) -> None:

@@ -14,7 +14,7 @@ from ingest.read import summary
 from ingest.read.runs import RunFilter
 from ingest.read.summary import GROUPS, Question, summarise
 from ingest.read.values import Summary
-from ingest.rollups.folding import fold
+from ingest.rollups.folding import count_all, fold
 from ingest.scope import Scope
 from tests.integration.rollups.drawn_runs import SECOND_NS, drawn, keep, utc
 
@@ -43,7 +43,9 @@ def project(db: None) -> Project:
     keep(project, runs[:100], batch=30)
     fold(2)
     fold()
-    keep(project, runs[100:])
+    keep(project, runs[100:130])
+    count_all()
+    keep(project, runs[130:])
     return project
 
 

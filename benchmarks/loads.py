@@ -83,6 +83,10 @@ class Loads:
         """How many traces wait to be decomposed."""
         return _count(self.database)
 
+    def has_dictionary(self) -> bool:
+        """Whether spans are stored with what was learnt from those before."""
+        return self.database.execute("SELECT FROM ingest_dictionary LIMIT 1").fetchone() is not None
+
     def truths(self) -> dict[str, dict[str, Any]]:
         """What the run of each trace must show, by trace id."""
         lines = (line for path in self.folder.glob("*.jsonl") for line in path.read_text().splitlines())

@@ -23,8 +23,10 @@ from ingest.rollups.packing import count_deltas, merge_bodies, pack_cell, pack_c
 from ingest.rollups.steps import HOUR_NS, QUARTER_NS, UTC_DAY_NS, Step, day_of
 from ingest.stored import direct_cursor
 
-# Every slot is read and written once for all deltas taken together; a worker's memory takes ten times their bytes.
-DELTAS_AT_ONCE, BYTES_AT_ONCE = 200, 1 << 20
+DELTAS_AT_ONCE = 200
+# Values that are counted together take ten times their bytes in memory. Cells are added one delta after another, and
+# each slot is read and written once for all that are taken.
+COUNTED_BYTES, FOLDED_BYTES = 1 << 20, 8 << 20
 DAY_MINUTES = 1440
 # Each longer step from the longest that is its part: few minutes are added several times.
 SUMMED_FROM = (
@@ -114,6 +116,7 @@ def count_up(most: int = DELTAS_AT_ONCE) -> int | None:
 
 def fold_all() -> int:
     """Fold until nothing is left, or another process is at it; returns how many deltas."""
+    count_all()
     return _repeat(fold)
 
 
@@ -137,7 +140,7 @@ def _is_alone(cursor: Any) -> bool:
 
 def _take(cursor: Any, most: int, counted_too: bool) -> tuple[int, Tally]:
     """Take the eldest deltas away, and count them."""
-    cursor.execute(TAKE, [counted_too, most, BYTES_AT_ONCE], prepare=True)
+    cursor.execute(TAKE, [counted_too, most, FOLDED_BYTES if counted_too else COUNTED_BYTES], prepare=True)
     taken = sorted(cursor.fetchall())
     return len(taken), count_deltas((project_id, body) for _, project_id, body in taken)
 

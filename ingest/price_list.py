@@ -6,6 +6,7 @@ Amounts are decimal numbers of the currency's unit per million tokens, written a
 from __future__ import annotations
 
 import datetime as dt
+import json
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -18,7 +19,8 @@ PLACES = 6  # of a unit per million tokens: a pico a token
 AMOUNT_MOST = Decimal(10**9)
 PRICES_MOST, MODEL_MOST = 1_000, 200
 INPUT, CACHED, OUTPUT = "input_per_million", "cached_input_per_million", "output_per_million"
-FIELDS = ("model", "from", INPUT, CACHED, OUTPUT)
+AMOUNTS = (INPUT, CACHED, OUTPUT)
+FIELDS = ("model", "from", *AMOUNTS)
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _AMOUNT = re.compile(r"[0-9]+(\.[0-9]+)?")
 
@@ -62,6 +64,19 @@ def written(table: PriceTable) -> list[dict[str, str | None]]:
     return [_written(price) for price in table.prices]
 
 
+def as_toml(table: PriceTable) -> str:
+    """The table as ``parse_toml`` reads it."""
+    lines = [f'currency = "{table.currency}"']
+    for price in written(table):
+        lines += ["", "[[price]]"]
+        lines += [
+            f"{name} = {value}" if name == "from" else f"{name} = {json.dumps(value, ensure_ascii=False)}"
+            for name, value in price.items()
+            if value is not None
+        ]
+    return "\n".join([*lines, ""])
+
+
 def _price(number: int, told: object) -> Price:
     if not isinstance(told, Mapping):
         raise PricesRefused(f"price {number}: expected {', '.join(FIELDS)}")
@@ -69,11 +84,11 @@ def _price(number: int, told: object) -> Price:
     where = f"price {number}" + (f" ({model[:MODEL_MOST]})" if isinstance(model, str) else "")
     if unknown := sorted(str(name) for name in told.keys() - set(FIELDS)):
         raise PricesRefused(f"{where}: {unknown[0]!r} is not known; expected {', '.join(FIELDS)}")
-    if not isinstance(model, str) or not 0 < len(model) <= MODEL_MOST or ANY in model[:-1] or "\x00" in model:
+    if not isinstance(model, str) or not 0 < len(model) <= MODEL_MOST or ANY in model[:-1] or not model.isprintable():
         raise PricesRefused(
             f"{where}: model={model!r:.300}: expected a model's name, or its beginning with a {ANY} at the end"
         )
-    rates = [_amount(where, name, told.get(name)) for name in (INPUT, CACHED, OUTPUT)]
+    rates = [_amount(where, name, told.get(name)) for name in AMOUNTS]
     return Price(model=model, from_date=_date(where, told.get("from")), rates=_rates(where, *rates))
 
 
@@ -117,4 +132,4 @@ def _written(price: Price) -> dict[str, str | None]:
     rates = price.rates
     amounts = (None, None, None) if rates is None else tuple(decimal(rate * MILLION) for rate in rates)
     date = None if price.from_date is None else price.from_date.isoformat()
-    return {"model": price.model, "from": date, **dict(zip((INPUT, CACHED, OUTPUT), amounts, strict=True))}
+    return {"model": price.model, "from": date, **dict(zip(AMOUNTS, amounts, strict=True))}

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.costs import PICO, Cost, Price, PriceTable, Pricing, Rates, call_cost, calls_cost, decimal, total
-from ingest.price_list import parse, written
+from ingest.price_list import as_toml, parse, parse_toml, written
 from ingest.rollups.counting import tells_tokens
 from ingest.rollups.steps import midnight
 
@@ -21,7 +21,7 @@ amounts = st.integers(0, 10**9)
 rates = st.builds(Rates, amounts, amounts, amounts)
 prices = st.builds(
     Price,
-    model=st.sampled_from(["small", "sm*", "*", "large", "large-2*"]),
+    model=st.sampled_from(["small", "sm*", "*", "large", "large-2*", 'a "quoted" \\ näme']),
     from_date=st.none() | st.dates(dt.date(2025, 10, 20), dt.date(2025, 11, 2)),
     rates=st.none() | rates,
 )
@@ -74,6 +74,7 @@ def test_a_price_changes_to_the_nanosecond_at_midnight(table: PriceTable, zone: 
 @given(tables)
 def test_a_list_is_read_as_it_is_written(table: PriceTable) -> None:
     assert parse(table.currency, written(table)) == table
+    assert parse_toml(as_toml(table)) == table
 
 
 @given(st.integers(-(10**30), 10**30))

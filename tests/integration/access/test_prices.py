@@ -96,3 +96,19 @@ def test_a_file_prices_all_projects(alpha: Side, beta: Side, tmp_path: Path, set
     settings.SIXSTAGE_PRICES_FILE = None
     call_command("prepare")
     assert not PriceList.objects.filter(project=None).exists()
+
+
+def test_the_settings_page_edits_the_projects_own_prices(alpha: Side) -> None:
+    client = signed_in(alpha.admin)
+    typed = 'currency = "EUR"\n[[price]]\nmodel = "large-*"\nfrom = 2026-03-01\ninput_per_million = "2.50"\n'
+    refused = client.post("/settings/prices", {"prices": typed})
+    assert refused.status_code == 422
+    assert "price 1 (large-*): expected both input_per_million and" in refused.content.decode()
+    assert "2.50" in refused.content.decode()  # what was typed is still there
+    assert client.post("/settings/prices", {"prices": typed + 'output_per_million = "10"\n'}).status_code == 302
+    assert client.get("/api/v1/prices").json()["prices"] == [AS_READ]
+    shown = client.get("/settings/").content.decode()
+    assert "this project" in shown
+    assert "2026-03-01" in shown
+    assert client.post("/settings/prices", {"prices": ""}).status_code == 302
+    assert "There is none, so no cost is known" in client.get("/settings/").content.decode()

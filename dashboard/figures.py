@@ -147,7 +147,7 @@ def costs_together(parts: Sequence[str | None], whole: str | None) -> list[Figur
     little to be seen beside it is no zero."""
     if whole is None:
         return [NOT_KNOWN] * (len(parts) + 1)
-    places = _places(Decimal(whole), 4)
+    places = max(_places(Decimal(whole), 4), *(_places(Decimal(part), 3) for part in parts if part is not None))
     known = iter(
         round_together([int(Decimal(part).scaleb(12)) for part in parts if part is not None], 10 ** (12 - places))
     )

@@ -122,6 +122,7 @@ class Config:
     log_format: str
     allowed_targets: list[str]
     engines_file: Path | None
+    prices_file: Path | None
 
     @property
     def open(self) -> bool:
@@ -180,6 +181,7 @@ def read_config(values: Mapping[str, str] = os.environ) -> Config:
         disk_path=disk_path,
         log_format=env.choice("LOG_FORMAT", "json" if mode == "production" else "text", ("json", "text")),
         allowed_targets=env.names("ALLOWED_TARGETS"), engines_file=Path(engines_file) if engines_file else None,
+        prices_file=Path(given).absolute() if (given := env.text("PRICES_FILE", "")) else None,
     )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from decimal import ROUND_HALF_UP, Decimal
 from typing import NamedTuple
 
 THIN = "\u202f"  # narrow no-break space, between a figure and its unit and between thousands
@@ -128,6 +129,45 @@ def count(number: int | None) -> Figure:
     if abs(number) < 999_500:
         return Figure(f"{number / 1000:.0f}k")
     return Figure(f"{number / 1e6:.1f}M")
+
+
+COST_PLACES = 6
+
+
+def cost(amount: str | None, currency: str | None = None) -> Figure:
+    """Three significant digits of an amount of money, but no more than six after the point: 0.00419 EUR."""
+    if amount is None:
+        return NOT_KNOWN
+    value = Decimal(amount)
+    return Figure(_cost(value, _places(value, 3)), currency or "")
+
+
+def costs_together(parts: Sequence[str | None], whole: str | None) -> list[Figure]:
+    """Amounts that add up, on the page too, to that of their whole, which is the last of the figures. What is too
+    little to be seen beside it is no zero."""
+    if whole is None:
+        return [NOT_KNOWN] * (len(parts) + 1)
+    places = max(_places(Decimal(whole), 4), *(_places(Decimal(part), 3) for part in parts if part is not None))
+    known = iter(
+        round_together([int(Decimal(part).scaleb(12)) for part in parts if part is not None], 10 ** (12 - places))
+    )
+    figures = [
+        NOT_KNOWN if part is None else Figure(_cost(Decimal(next(known)).scaleb(-12), places, part)) for part in parts
+    ]  # fmt: skip
+    return [*figures, Figure(_cost(Decimal(whole), places))]
+
+
+def _places(value: Decimal, digits: int) -> int:
+    """How many digits after the point show so many significant ones."""
+    return max(0, min(COST_PLACES, digits - 1 - value.adjusted())) if value else 0
+
+
+def _cost(value: Decimal, places: int, exact: str | None = None) -> str:
+    rounded = value.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP)
+    if not rounded and (value if exact is None else Decimal(exact)):
+        return f"<{Decimal(1).scaleb(-places):f}"
+    whole, _, rest = f"{rounded:f}".partition(".")
+    return f"{grouped(int(whole))}.{rest}" if rest else grouped(int(whole))
 
 
 def grouped(number: int) -> str:

@@ -14,6 +14,8 @@ from django.utils import timezone
 
 from dashboard.models import Membership, ReadToken, Role
 from ingest.models.project import IngestKey, Project
+from ingest.price_list import PricesRefused, parse_toml
+from ingest.prices import write_table
 
 NAME_MOST, SLUG_MOST = 200, 50
 SPANS_PER_S_MOST, MIB_PER_DAY_MOST = 1_000_000_000, 1_000_000_000
@@ -55,6 +57,14 @@ def set_limits(project: Project, spans_per_s: str, mib_per_day: str, keep_payloa
     project.bytes_per_day = None if mib is None else mib << 20
     project.keep_payload = keep_payload
     project.save(update_fields=["spans_per_s", "bytes_per_day", "keep_payload"])
+
+
+def set_prices(project: Project, typed: str) -> None:
+    """The project's own price list, as TOML; without a price in it, it has none."""
+    try:
+        write_table(project, parse_toml(typed))
+    except PricesRefused as refused:
+        raise ChangeRefused(f"{refused}.") from refused
 
 
 def issue_key(project: Project, name: str) -> tuple[IngestKey, str]:

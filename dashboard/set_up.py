@@ -5,16 +5,20 @@ Django twice costs more than both commands do.
 """
 
 import os
+import sys
 
 import django
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 
 
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
     django.setup()
     call_command("migrate", interactive=False, verbosity=0)
-    call_command("prepare")
+    try:
+        call_command("prepare")
+    except CommandError as refused:
+        sys.exit(str(refused))
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ urlpatterns = [
     path("settings/", settings.page, name="settings"),
     path("settings/project", settings.rename, name="settings-project"),
     path("settings/limits", settings.limit, name="settings-limits"),
+    path("settings/prices", settings.set_prices, name="settings-prices"),
     path("settings/projects", settings.create, name="settings-projects"),
     path("settings/keys", settings.issue_key, name="settings-keys"),
     path("settings/keys/<int:key_id>/revoke", settings.revoke_key, name="settings-key-revoke"),

@@ -6,14 +6,18 @@ import time
 from dataclasses import fields
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.urls import reverse
 from ninja import NinjaAPI, Query, Schema, Status
 from pydantic import Field
 
+from dashboard.access import Access, AccessRefused, refusal
 from dashboard.api.engines import router as engines
-from dashboard.api.shapes import Problem, RunList, RunWhole, Summary, TraceWhole
+from dashboard.api.shapes import OwnPrices, Prices, Problem, RunList, RunWhole, Summary, TraceWhole
 from dashboard.api.tables import runs_table, summary_table
+from dashboard.models import Role
+from ingest.price_list import PricesRefused, parse, written
+from ingest.prices import read_tables, write_table
 from ingest.read.engine_state import join_engines
 from ingest.read.run import current_run_id, run_detail
 from ingest.read.runs import LIMIT_MOST, ORDERS, BadFilter, RunFilter, find_runs
@@ -85,6 +89,16 @@ def bad_filter(request: HttpRequest, error: BadFilter) -> HttpResponse:
     return api.create_response(request, {"detail": str(error)}, status=422)
 
 
+@api.exception_handler(PricesRefused)
+def prices_refused(request: HttpRequest, error: PricesRefused) -> HttpResponse:
+    return api.create_response(request, {"detail": str(error)}, status=422)
+
+
+@api.exception_handler(AccessRefused)
+def access_refused(request: HttpRequest, error: AccessRefused) -> HttpResponseBase:
+    return refusal(request, error)
+
+
 @api.get("/runs", response={200: RunList, 401: Problem, 404: Problem, 422: Problem}, summary="Runs, newest first")
 def runs(request: HttpRequest, query: Query[RunQuery]) -> Any:
     return find_runs(request.access.scope, query.as_filter(), time.time_ns())  # type: ignore[attr-defined]
@@ -139,3 +153,33 @@ def trace(request: HttpRequest, trace_id: str, attributes: bool = True) -> Any:
     """The trace's run ids and its spans as they were received; ``attributes=0`` leaves out what is large."""
     found = trace_detail(request.access.scope, trace_id, with_attributes=attributes)  # type: ignore[attr-defined]
     return Status(200, found) if found else Status(404, {"detail": "no such trace; its id is 32 hex digits"})
+
+
+@api.get("/prices", response={200: Prices, 401: Problem, 404: Problem}, summary="What models cost", by_alias=True)
+def prices(request: HttpRequest) -> Any:
+    return _prices(request.access)  # type: ignore[attr-defined]
+
+
+@api.put(
+    "/prices",
+    response={200: Prices, 401: Problem, 403: Problem, 404: Problem, 422: Problem},
+    summary="Replace the project's own prices",
+    by_alias=True,
+)
+def put_prices(request: HttpRequest, told: OwnPrices) -> Any:
+    """For its administrators. Costs are computed when they are asked for, so those of the past follow."""
+    access: Access = request.access  # type: ignore[attr-defined]
+    access.require(Role.ADMIN)
+    write_table(access.project, parse(told.currency, [price.dict(by_alias=True) for price in told.prices]))
+    return _prices(access)
+
+
+def _prices(access: Access) -> dict[str, Any]:
+    own, common = read_tables(access.scope)
+    told = own or common
+    return {
+        "currency": told.currency if told else None,
+        "zone": access.project.zone,
+        "prices": written(own) if own else [],
+        "for_all_projects": written(common) if common else [],
+    }

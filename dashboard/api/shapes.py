@@ -11,6 +11,14 @@ UnixNs = Annotated[str, BeforeValidator(str), Field(pattern=r"^-?\d+$", examples
 MaybeUnixNs = Annotated[str | None, BeforeValidator(lambda ns: None if ns is None else str(ns))]
 
 
+Amount = Annotated[
+    str | None,
+    Field(description="exact, in units of the currency; null where no call's cost is known", examples=["0.004185"]),
+]
+UNKNOWN_CALLS = "calls whose cost is unknown, which are not in the sum; null without any price"
+AT_MOST_CALLS = "calls in the sum that tell no cached tokens, though these have a price of their own: none are assumed"
+
+
 class Shape(Schema):
     model_config = ConfigDict(from_attributes=True)
 
@@ -54,6 +62,10 @@ class RunSummary(Shape):
     tool_count: int
     tool_failures: int
     warning_count: int
+    currency: str | None
+    cost: Amount
+    cost_unknown_calls: int | None = Field(description=UNKNOWN_CALLS)
+    cost_at_most_calls: int | None = Field(description=AT_MOST_CALLS)
 
 
 class EngineMoment(Shape):
@@ -123,6 +135,7 @@ class Call(Shape):
     round: int
     scope: int
     engine_state: EngineState | None = Field(description="null where its engine is not known or not scraped")
+    cost: Amount
 
 
 class Tool(Shape):
@@ -278,6 +291,9 @@ class CallFigures(Shape):
     output_tokens: int | None
     cacheable_tokens: int
     cache_hit_rate: float | None
+    cost: Amount
+    cost_unknown_calls: int = Field(description="calls whose cost is unknown, which are not in the sum")
+    cost_at_most_calls: int = Field(description=AT_MOST_CALLS)
 
 
 class ToolFigures(Shape):
@@ -315,6 +331,7 @@ class Summary(Shape):
     to_unix_ns: UnixNs
     zone: str
     step: str | None
+    currency: str | None = Field(description="of every cost; null without any price")
     group_by: str | None
     made_from: str = Field(description="rollups or rows; both give the same digits")
     made_from_by: dict[str, str]
@@ -325,3 +342,30 @@ class Summary(Shape):
     groups: list[Group]
     total: Figures | None = Field(description="null when grouped by model or tool, where a run may count several times")
     steps: list[SummaryStep]
+
+
+class Price(Shape):
+    """What a model costs from midnight (in the project's zone) of a date on, until the next price of the same name.
+    Amounts are decimal numbers as text. Without any amount the price is unknown from then on."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    model: str = Field(description="a name, or the beginning of names with * at its end", examples=["large-*"])
+    from_: str | None = Field(None, alias="from", description="null: since ever", examples=["2026-03-01"])
+    input_per_million: str | None = Field(None, examples=["2.50"])
+    cached_input_per_million: str | None = Field(None, description="null: as other input")
+    output_per_million: str | None = Field(None, examples=["10"])
+
+
+class OwnPrices(Shape):
+    """A project's own prices."""
+
+    currency: str | None = Field(None, description="three capital letters", examples=["EUR"])
+    prices: list[Price]
+
+
+class Prices(OwnPrices):
+    """By what the calls of a project are priced: its own prices first, then those for all projects."""
+
+    zone: str = Field(description="in which the dates are")
+    for_all_projects: list[Price] = Field(description="from the instance's file; only read here")

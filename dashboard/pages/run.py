@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 
-from dashboard.figures import NOT_KNOWN, exact_together, share_of
+from dashboard.figures import NOT_KNOWN, costs_together, exact_together, share_of
 from dashboard.pages.parts import bar, engine_rows, rounds, sentences, span_panel
 from dashboard.pages.parts.waterfall import waterfall
 from ingest.read.engine_state import join_engines
@@ -40,6 +40,7 @@ def page(request: HttpRequest, run_id: str) -> HttpResponse:
         "facts": _facts(run),
         "rounds": rounds.rounds(run),
         "engine_rows": engine_rows.rows(run),
+        "cost": costs_together([call.cost for call in run.calls], run.cost)[-1],
         "waterfall": waterfall(run, trace),
         "chosen": _costliest(run),
     }

@@ -38,6 +38,7 @@ def page(request: HttpRequest) -> HttpResponse:
         "all": count_runs(scope, _unfiltered(window), now_ns),
         "facets": query.choices(facets(scope, wanted, now_ns), wanted, links),
         "walls": query.wall_choices(wanted, links),
+        "currency": next((run.currency for run in found.runs), None),
         "longest_ns": max((run.wall_ns for run in found.runs), default=0),
         "min_wall": request.GET.get("min_wall", ""),
     }

@@ -16,6 +16,7 @@ from django.views.decorators.http import require_safe
 from dashboard import projects
 from dashboard.access import Access
 from dashboard.models import Role
+from dashboard.pages.parts.price_table import shown_prices
 from dashboard.pages.parts.refused import read_refused
 from dashboard.pages.parts.start import exporter
 from dashboard.projects import ChangeRefused
@@ -62,6 +63,11 @@ def limit(request: HttpRequest, project: Project) -> None:
     projects.set_limits(
         project, given.get("spans_per_s", ""), given.get("mib_per_day", ""), given.get("keep_payload", "") == "yes"
     )
+
+
+@_change("prices")
+def set_prices(request: HttpRequest, project: Project) -> None:
+    projects.set_prices(project, request.POST.get("prices", ""))
 
 
 @_change("new-project")
@@ -129,7 +135,7 @@ def _show(request: HttpRequest, status: int = 200, **said: Any) -> HttpResponse:
             "refused": read_refused(access.project),
             "zones": sorted(projects.zones()),
             "limits": _limits(access.project),
-        }
+        } | shown_prices(access.scope)
     return render(request, "settings/page.html", context, status=status)
 
 

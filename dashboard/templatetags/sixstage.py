@@ -68,6 +68,17 @@ def count(number: int | None) -> SafeString:
 
 
 @register.filter
+def money(amount: str | None, currency: str | None = None) -> SafeString:
+    return _shown(figures.cost(_known(amount), currency))
+
+
+@register.filter
+def unknown_calls(calls: int) -> str:
+    """What is said beside a sum of costs that some calls are not in."""
+    return f"+ {figures.plural(calls, 'call')} of unknown cost"
+
+
+@register.filter
 def nanoseconds(ns: int | None) -> str:
     return "unknown" if ns is None else f"{figures.grouped(ns)}{figures.THIN}ns"
 

@@ -3,6 +3,7 @@ trace's day and keyed so that they can be sharded by trace: every unique key hol
 
 from ingest.models.engine import EngineFailure, EngineLayout, EngineMinute, EngineSample, EngineTarget
 from ingest.models.observing import Process, SettledCount, SettledUntil
+from ingest.models.price import PriceList
 from ingest.models.project import IngestKey, Project, ProjectDay
 from ingest.models.rollup import Rollup, RollupAdmitted, RollupDelta, RollupGone, RollupKey, RollupZone
 from ingest.models.run import Call, Run, Tool
@@ -21,6 +22,7 @@ __all__ = [
     "EngineSpan",
     "EngineTarget",
     "IngestKey",
+    "PriceList",
     "Process",
     "Project",
     "ProjectDay",

@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any
 
+from ingest.costs import Cost
 from ingest.packed import OWNERS
 from ingest.read.values import Band, CallFigures, Chain, Distribution, Errors, Figures, RunFigures, ToolFigures
 from ingest.rollups.bins import midpoint, quantiles
@@ -28,10 +29,11 @@ _WITHOUT: dict[Kind, dict[str, int]] = {
 
 
 class Sums:
-    """Cells of each kind by the flags of their keys, added up."""
+    """Cells of each kind by the flags of their keys, added up, and what the calls among them cost."""
 
     def __init__(self) -> None:
         self.cells: dict[tuple[Kind, int], Cell] = {}
+        self.cost = Cost()
 
     def add(self, kind: Kind, flags: int, cell: Cell) -> None:
         place = kind, flags
@@ -42,6 +44,7 @@ class Sums:
     def merge(self, other: Sums) -> None:
         for (kind, flags), cell in other.cells.items():
             self.add(kind, flags, cell)
+        self.cost += other.cost
 
     def counted(self, kind: Kind, with_: int = 0, without: int = 0) -> int:
         """How many items have all of the one flags and none of the others."""
@@ -166,6 +169,9 @@ def _calls(sums: Sums) -> CallFigures:
         **{name: _spread(sums, Kind.CALL, name) for name in ("wall", "queue", "prefill", "decode", "ttft", "tpot")},
         estimated=sums.counted(Kind.CALL, with_=Flag.ESTIMATED),
         **_tokens(sums, Kind.CALL),
+        cost=sums.cost.amount,
+        cost_unknown_calls=sums.cost.unknown,
+        cost_at_most_calls=sums.cost.at_most,
     )
 
 

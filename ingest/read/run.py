@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 
 from ingest.packed import unpack_detail
+from ingest.prices import read_pricing
+from ingest.read.costing import price_run
 from ingest.read.rows import as_call, as_run_detail, as_tool, select
 from ingest.read.values import PhaseRow, RunDetail, WarningRow
 from ingest.scope import Scope
@@ -33,6 +35,7 @@ def run_detail(scope: Scope, run_id: str, now_ns: int) -> RunDetail | None:
             return None
         calls = select(f"SELECT * FROM ingest_call {in_order}", values)
         tools = select(f"SELECT * FROM ingest_tool {in_order}", values)
+        pricing = read_pricing(scope)
     run, detail = as_run_detail(rows[0], now_ns), unpack_detail(rows[0]["detail"])
     run.calls = [as_call(row, detail) for row in calls]
     run.tools = [as_tool(row, detail) for row in tools]
@@ -41,6 +44,7 @@ def run_detail(scope: Scope, run_id: str, now_ns: int) -> RunDetail | None:
         PhaseRow(start_ns=start, end_ns=end, owner=owner, source=source, span_id=span_id)
         for start, end, owner, source, span_id in detail.phases
     ]
+    price_run(pricing, run)
     return run
 
 

@@ -11,7 +11,9 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
+from ingest.prices import read_pricing
 from ingest.read.budget import Budget
+from ingest.read.costing import price_runs
 from ingest.read.rows import RUN_LIST_COLUMNS, as_run, select
 from ingest.read.values import Facet, RunPage
 from ingest.read.windows import Window, windows
@@ -83,23 +85,23 @@ def find_runs(scope: Scope, wanted: RunFilter, now_ns: int, budget_s: float = BU
     )  # fmt: skip
     looked_from_ns: int | None = None
     by_time = wanted.sort == "newest"
-    if _has_index(wanted):
-        rows = page.rows()
-    else:
-        before_ns = LAST_NS if wanted.to_unix_ns is None else wanted.to_unix_ns
-        before_ns = min(before_ns, place[0] + 1) if place and by_time else before_ns
-        with snapshot() as cursor:
+    with snapshot() as cursor:
+        if _has_index(wanted):
+            rows = page.rows()
+        else:
+            before_ns = LAST_NS if wanted.to_unix_ns is None else wanted.to_unix_ns
+            before_ns = min(before_ns, place[0] + 1) if place and by_time else before_ns
             spaces = windows(cursor, scope.project_id, wanted, before_ns, now_ns)
             enough = limit + 1 if by_time else None
             rows, looked_from_ns = page.search(cursor, spaces, enough, before_ns, Budget(budget_s))
-    more = len(rows) > limit
-    rows = rows[:limit]
+        more = len(rows) > limit
+        rows = rows[:limit]
+        runs = [as_run(row, now_ns) for row in rows]
+        price_runs(scope, read_pricing(scope), runs, rows)
     last = _cursor(rows[-1]) if more else None
     if looked_from_ns is not None and not more and by_time:
         last = _cursor({"place": looked_from_ns, "trace_id": b"", "root_span_id": b""})
-    return RunPage(
-        runs=[as_run(row, now_ns) for row in rows], next_cursor=last, looked_from_unix_ns=looked_from_ns
-    )  # fmt: skip
+    return RunPage(runs=runs, next_cursor=last, looked_from_unix_ns=looked_from_ns)
 
 
 def _has_index(wanted: RunFilter) -> bool:

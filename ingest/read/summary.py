@@ -13,14 +13,17 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from ingest.costs import Pricing, Tariff
 from ingest.models import Project
+from ingest.prices import read_pricing
 from ingest.read.budget import Budget
+from ingest.read.costing import cell_cost
 from ingest.read.figuring import Sums, figures_of
 from ingest.read.reach import Reach, read_reach
 from ingest.read.runs import BadFilter, RunFilter, conditions, first_day
 from ingest.read.values import Figures, Group, Summary, SummaryStep
 from ingest.read.windows import IN_KEYS, fits
-from ingest.rollups.counting import Flag, Key, Kind
+from ingest.rollups.counting import Cell, Flag, Key, Kind
 from ingest.rollups.folding import zone_of
 from ingest.rollups.from_rows import Cells, count_rows
 from ingest.rollups.kept import Waiting, read_placed
@@ -36,7 +39,7 @@ BUDGET_S = 3.0  # for counting rows
 FIRST_SLICE_NS = 3_600 * SECOND_NS
 PLAIN_GROUPS = (None, "service", "environment", "agent", "status")
 BEYOND_KEYS = ("tool", "session", "user", "min_wall_ns", "q")
-_DIMENSIONS = {"model": ("models", "own"), "tool": ("own",), "status": ()}
+_DIMENSIONS: dict[str, tuple[str, ...]] = {"model": ("models", "own"), "tool": ("own",), "status": ()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +101,8 @@ def _read(scope: Scope, asked: Question, now_ns: int) -> tuple[_Reading, str]:
                 f"step={asked.step!r}, zone={zone.key!r}: expected steps that are still kept of all of this range; "
                 f"take a longer one, in the end days of {reach.zone.key}"
             )
-        reading = _Reading(scope, asked, replace(wanted, from_unix_ns=from_ns, to_unix_ns=to_ns), bounds, reach, now_ns)
+        wanted = replace(wanted, from_unix_ns=from_ns, to_unix_ns=to_ns)
+        reading = _Reading(scope, asked, wanted, bounds, reach, now_ns, read_pricing(scope))
         for kind in asked.kinds:
             if not reading.from_rollups(cursor, kind):
                 reading.from_rows(cursor, kind)
@@ -128,17 +132,21 @@ def _bounds(from_ns: int, to_ns: int, step: str | None, zone: Any) -> list[int]:
     return sorted(border for border in borders if from_ns <= border <= to_ns)
 
 
-Place = tuple[str | None, bool, int]  # group, whether it is the rest, flags
-BEYOND_BOUND: Place = (None, True, -1)  # what a filter cannot tell apart: its key is one of those beyond the bound
+Place = tuple[str | None, bool, int, Tariff]  # group, whether it is the rest, flags, what its calls cost
+BEYOND_BOUND: Place = (None, True, -1, ())  # what a filter cannot tell apart: its key is one of those beyond the bound
 
 
 class _Reading:
     """Cells that fit the question, by kind, step and group."""
 
     def __init__(
-        self, scope: Scope, asked: Question, wanted: RunFilter, bounds: list[int], reach: Reach, now_ns: int
-    ) -> None:
+        self, scope: Scope, asked: Question, wanted: RunFilter, bounds: list[int], reach: Reach, now_ns: int,
+        pricing: Pricing,
+    ) -> None:  # fmt: skip
         self.scope, self.wanted, self.bounds, self.reach, self.now_ns = scope, wanted, bounds, reach, now_ns
+        self.pricing = pricing
+        # Calls are counted apart before and after a change of prices.
+        self.price_bounds = sorted({*bounds, *(at for at in pricing.changes if bounds[0] < at < bounds[-1])})
         self.group_by, self.budget_s = asked.group_by, asked.budget_s
         self.narrowed = any(getattr(wanted, name) is not None for name in IN_KEYS)
         self.sums: dict[tuple[int, str | None, bool], Sums] = {}  # by step, group, whether it is the rest
@@ -153,35 +161,46 @@ class _Reading:
             return False
         if kind is Kind.TOOL and wanted.model is not None:
             return False
-        pieces = self._cover()
+        bounds = self._bounds(kind)
+        pieces = self._cover(kind, bounds)
         whole = [piece for piece in pieces if piece.step is not None]
         if self.waiting is None:
             self.waiting = Waiting(cursor, self.scope.project_id, whole)
         cells = read_placed(
-            cursor, self.scope.project_id, whole, self.bounds, kind, lambda key: self._places(kind, key), self.waiting
+            cursor, self.scope.project_id, whole, bounds, kind, lambda key: self._places(kind, key), self.waiting
         )
         if any(place == BEYOND_BOUND for _, place in cells):
             return False
-        for (at, (group, rest, flags)), cell in cells.items():
-            self._sums(at, group, rest).add(kind, flags, cell)
+        for (at, (group, rest, flags, tariff)), cell in cells.items():
+            self._add(kind, bounds[at], group, rest, flags, tariff, cell)
         if rest := [(piece.from_ns, piece.to_ns) for piece in pieces if piece.step is None]:
-            self._take(kind, self._count(cursor, kind, self.bounds, rest))
+            self._take(kind, bounds, self._count(cursor, kind, bounds, rest))
         self.made_from[kind] = "rollups"
         return True
 
     def _places(self, kind: Kind, key: Key) -> Iterable[Place]:
         """Under what a key's cells count, if they fit."""
         if key.is_other:
-            return (BEYOND_BOUND,) if self.narrowed else ((None, True, key.flags),)
+            return (BEYOND_BOUND,) if self.narrowed else ((None, True, key.flags, self._tariff(kind, key)),)
         if not fits(self.wanted, kind, key):
             return ()
-        return ((group, False, key.flags) for group in self._groups(kind, key))
+        tariff = self._tariff(kind, key)
+        return ((group, False, key.flags, tariff) for group in self._groups(kind, key))
 
-    def _cover(self) -> list[Piece]:
-        """The whole steps between each two bounds; neighbours of one length together."""
+    def _bounds(self, kind: Kind) -> list[int]:
+        return self.price_bounds if kind is Kind.CALL else self.bounds
+
+    def _tariff(self, kind: Kind, key: Key) -> Tariff:
+        """Calls of models that cost the same are added up together."""
+        return self.pricing.tariff(key.own) if kind is Kind.CALL else ()
+
+    def _cover(self, kind: Kind, bounds: list[int]) -> list[Piece]:
+        """The whole steps between each two bounds; neighbours of one length together. Plain ones tell no model, by
+        which calls cost."""
         plain = self.group_by in PLAIN_GROUPS and self.wanted.version is None and self.wanted.model is None
+        plain = plain and not (kind is Kind.CALL and self.pricing)
         pieces: list[Piece] = []
-        for first, last in zip(self.bounds, self.bounds[1:], strict=False):
+        for first, last in itertools.pairwise(bounds):
             for piece in cover(first, last, self.reach.days_zone, self.reach.kept, plain=plain):
                 before = pieces[-1] if pieces else None
                 if before and (before.step, before.to_ns) == (piece.step, piece.from_ns):
@@ -194,19 +213,19 @@ class _Reading:
         """Newest first, in slices that grow, until all is counted or the time is up."""
         self.made_from[kind] = "rows"
         budget = Budget(self.budget_s)
-        end, length = self.bounds[-1], FIRST_SLICE_NS
-        first = max(self.bounds[0], self.reach.runs_from_ns)
-        if first > self.bounds[0]:  # the runs themselves are gone
+        bounds = self._bounds(kind)
+        end, length = bounds[-1], FIRST_SLICE_NS
+        first = max(bounds[0], self.reach.runs_from_ns)
+        if first > bounds[0]:  # the runs themselves are gone
             self.looked_from_ns = max(first, self.looked_from_ns or first)
         while end > first:
             start = max(first, end - length)
-            inner = [bound for bound in self.bounds if start < bound < end]
-            cells = budget.ask(cursor, partial(self._count, cursor, kind, [start, *inner, end]))
+            slices = [start, *(bound for bound in bounds if start < bound < end), end]
+            cells = budget.ask(cursor, partial(self._count, cursor, kind, slices))
             if cells is None:
                 self.looked_from_ns = max(end, self.looked_from_ns or end)
                 return
-            at_first = step_index(self.bounds, start)
-            self._take(kind, {(k, at_first + at, key): cell for (k, at, key), cell in cells.items()})
+            self._take(kind, slices, cells)
             end, length = start, length * 2
 
     def _count(self, cursor: Any, kind: Kind, bounds: Sequence[int], within: Sequence[tuple[int, int]] = ()) -> Cells:
@@ -222,16 +241,28 @@ class _Reading:
         where, parameters = conditions(self.scope, window, self.now_ns)
         item = {Kind.CALL: ("model", wanted.model), Kind.TOOL: ("name", wanted.tool)}.get(kind)
         dimensions = () if self.group_by is None else _DIMENSIONS.get(self.group_by, (self.group_by,))
+        if kind is Kind.CALL and self.pricing:
+            dimensions = {*dimensions, "own"}
         return count_rows(
             cursor, kind, bounds, where, parameters,
             item=item if item and item[1] is not None else None, dimensions=dimensions,
             within=within, first_day=first_day(bounds[0]),
         )  # fmt: skip
 
-    def _take(self, kind: Kind, cells: Cells) -> None:
-        for (_, step, key), cell in cells.items():
+    def _take(self, kind: Kind, bounds: Sequence[int], cells: Cells) -> None:
+        for (_, at, key), cell in cells.items():
+            tariff = self._tariff(kind, key)
             for group in self._groups(kind, key):
-                self._sums(step, group, key.is_other).add(kind, key.flags, cell)
+                self._add(kind, bounds[at], group, key.is_other, key.flags, tariff, cell)
+
+    def _add(
+        self, kind: Kind, from_ns: int, group: str | None, rest: bool, flags: int, tariff: Tariff, cell: Cell
+    ) -> None:
+        """Count a cell that begins at an instant, and lies within one step and between two changes of prices."""
+        sums = self._sums(step_index(self.bounds, from_ns), group, rest)
+        sums.add(kind, flags, cell)
+        if kind is Kind.CALL:
+            sums.cost += cell_cost(tariff[self.pricing.era(from_ns)], flags, cell)
 
     def _sums(self, step: int, group: str | None, rest: bool) -> Sums:
         place = (step, group, rest)
@@ -275,6 +306,7 @@ def _summary(reading: _Reading, asked: Question, zone: str) -> Summary:
         to_unix_ns=bounds[-1],
         zone=zone,
         step=asked.step,
+        currency=reading.pricing.currency,
         group_by=asked.group_by,
         made_from="rollups" if set(reading.made_from.values()) == {"rollups"} else "rows",
         made_from_by={f"{kind.name.lower()}s": way for kind, way in reading.made_from.items()},

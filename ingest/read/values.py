@@ -9,7 +9,8 @@ from typing import Any
 @dataclass(slots=True, kw_only=True)
 class RunRow:
     """One run as a list shows it. ``sources_ns`` says by stage how much came from which source; ``sources``
-    names the weakest of each stage, None for a stage the run does not have."""
+    names the weakest of each stage, None for a stage the run does not have. ``cost`` is that of its calls together,
+    exact, in units of the currency, without the calls whose cost is unknown; None where there are only such."""
 
     run_id: str
     trace_id: str
@@ -48,6 +49,10 @@ class RunRow:
     tool_count: int = 0
     tool_failures: int = 0
     warning_count: int = 0
+    currency: str | None = None
+    cost: str | None = None
+    cost_unknown_calls: int | None = None
+    cost_at_most_calls: int | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -78,6 +83,7 @@ class CallRow:
     round: int
     scope: int
     engine_state: Any = None  # ingest.read.engine_state.EngineState, where somebody has asked for it
+    cost: str | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -298,6 +304,9 @@ class CallFigures:
     output_tokens: int | None
     cacheable_tokens: int
     cache_hit_rate: float | None
+    cost: str | None
+    cost_unknown_calls: int
+    cost_at_most_calls: int
 
 
 @dataclass(slots=True, kw_only=True)
@@ -345,6 +354,7 @@ class Summary:
     to_unix_ns: int
     zone: str
     step: str | None
+    currency: str | None
     group_by: str | None
     made_from: str
     made_from_by: dict[str, str]

@@ -43,7 +43,7 @@ class Flag(IntFlag):
     ESTIMATED = 4  # of a run: something in it was asked to be estimated; of a call: its split is an estimate
     OPEN = 8  # the run's root has not ended
     ERRED = 16  # the call or tool itself failed
-    UNTOLD = 32  # nobody knows whether the tool succeeded
+    UNTOLD = 32  # nobody knows whether the tool succeeded; of a call: it does not tell its tokens, so nor its cost
     OTHER = 64  # one of the keys beyond the bound, which keep nothing but their flags
 
 
@@ -80,6 +80,7 @@ _told_of_call = itemgetter(*map(CALL_COLUMNS.index, CALL_TOLD))
 _told_of_tool = itemgetter(*map(TOOL_COLUMNS.index, TOOL_TOLD))
 _RUN_VALUES = RUN_TOLD.index("wall_ns")
 _CALL_VALUES = CALL_TOLD.index("queue_ns")
+_CALL_TOKENS = slice(CALL_TOLD.index("input_tokens"), CALL_TOLD.index("output_tokens") + 1)
 _UNSPLIT = RUN_TOLD.index("model_unsplit_ns")
 
 
@@ -192,6 +193,7 @@ class Gathered:
             project_id, trace_id, root_span_id, start_ns, end_ns, source, model, engine = call[:_CALL_VALUES]
             failing, environment, service, version, agent, _ = whose[project_id, trace_id, root_span_id]
             flags = failing | (4 if source == ESTIMATED_SOURCE else 0) | (0 if call[-1] is None else 16)
+            flags |= 0 if tells_tokens(*call[_CALL_TOKENS]) else 32
             groups[
                 project_id, sign, 1, end_ns // MINUTE_NS, flags, environment, service, version, agent, engine, (),
                 model,
@@ -246,6 +248,13 @@ def cached_share(input_tokens: int | None, cached_tokens: int | None) -> int | N
     if input_tokens is None or cached_tokens is None or not 0 < input_tokens < SHARE_MOST_TOKENS:
         return None
     return cached_tokens * SHARE_ONE // input_tokens if 0 <= cached_tokens <= input_tokens else None
+
+
+def tells_tokens(input_tokens: int | None, cached_tokens: int | None, output_tokens: int | None) -> bool:
+    """Whether a call tells all that it costs by: its input and output tokens, and cached ones, if any, that can be."""
+    if input_tokens is None or output_tokens is None or input_tokens < 0 or output_tokens < 0:
+        return False
+    return cached_tokens is None or 0 <= cached_tokens <= input_tokens
 
 
 def _cacheable(input_tokens: int | None, cached_tokens: int | None) -> int | None:

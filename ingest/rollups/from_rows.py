@@ -50,11 +50,15 @@ _VALUES = {
     Kind.TOOL: ["item.end_unix_ns - item.start_unix_ns"],
 }  # fmt: skip
 _FAILED = "run.failed::int"
+_TELLS_TOKENS = (
+    "item.input_tokens >= 0 AND item.output_tokens >= 0 "
+    "AND (item.cached_tokens IS NULL OR item.cached_tokens BETWEEN 0 AND item.input_tokens)"
+)
 _FLAGS = {
     Kind.RUN: f"{_FAILED} + CASE WHEN run.model_unsplit_ns > 0 THEN 2 ELSE 0 END "
     "+ CASE WHEN run.basis IS NULL THEN 0 ELSE 4 END + CASE WHEN run.root_ended THEN 0 ELSE 8 END",
     Kind.CALL: f"{_FAILED} + CASE WHEN item.source = {ESTIMATED_SOURCE} THEN 4 ELSE 0 END "
-    "+ CASE WHEN item.error IS NULL THEN 0 ELSE 16 END",
+    f"+ CASE WHEN item.error IS NULL THEN 0 ELSE 16 END + CASE WHEN {_TELLS_TOKENS} THEN 0 ELSE 32 END",
     Kind.TOOL: f"{_FAILED} + CASE item.ok WHEN true THEN 0 WHEN false THEN 16 ELSE 32 END",
 }
 _JOIN = (

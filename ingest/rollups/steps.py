@@ -62,10 +62,10 @@ def day_of(unix_ns: int, zone: ZoneInfo) -> tuple[int, int]:
     """Begin and end of the zone's day that holds an instant; both on whole minutes, as rollups need them."""
     at = _EPOCH + dt.timedelta(seconds=max(_FIRST_NS, min(unix_ns, _LAST_NS)) // SECOND_NS)
     date = at.astimezone(zone).date()
-    return _midnight(date, zone), _midnight(date + dt.timedelta(days=1), zone)
+    return midnight(date, zone), midnight(date + dt.timedelta(days=1), zone)
 
 
-def _midnight(date: dt.date, zone: ZoneInfo) -> int:
+def midnight(date: dt.date, zone: ZoneInfo) -> int:
     """The first minute of a date; where the clock skips midnight, the instant at which it does."""
     local = dt.datetime(date.year, date.month, date.day, tzinfo=zone)
     seconds = int((local.astimezone(dt.UTC) - _EPOCH).total_seconds())

@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dashboard.figures import Figure, exact_together, share_of
+from dashboard.figures import Figure, costs_together, exact_together, share_of
 from ingest.read.values import CallRow, PhaseRow, RunDetail, ToolRow
 
 from .bar import ORDER, Segment, segments_of
@@ -27,6 +27,7 @@ class Round:
     wall_ns: int
     time: Figure
     segments: list[Segment]
+    cost: Figure
 
     @property
     def cached_share(self) -> float | None:
@@ -75,6 +76,7 @@ def rounds(run: RunDetail) -> list[Round]:
     keys: list[CallRow | None] = [*([None] if None in phases else []), *run.calls]
     walls = [sum(p.end_ns - p.start_ns for p in phases[c.span_id if c else None]) for c in keys]
     times = exact_together(walls, run.wall_ns)
+    costs = costs_together([c.cost if c else None for c in keys], run.cost)[:-1]
     answer = next((c.span_id for c in reversed(run.calls) if c.scope == 0), None)
     return [
         Round(
@@ -86,8 +88,9 @@ def rounds(run: RunDetail) -> list[Round]:
             asked=_asked(call, tools, answer, run) if call else "before the first call",
             tools=tools.get(call.span_id, []) if call else [],
             segments=_segments(phases[call.span_id if call else None]),
+            cost=cost,
         )
-        for call, wall, time in zip(keys, walls, times, strict=True)
+        for call, wall, time, cost in zip(keys, walls, times, costs, strict=True)
     ]
 
 

@@ -19,6 +19,7 @@ pytestmark = pytest.mark.django_db
 CHANGES = [
     ("project", {"name": "Other", "zone": "Europe/Paris"}),
     ("limits", {"spans_per_s": "500", "mib_per_day": "", "keep_payload": "yes"}),
+    ("prices", {"prices": 'currency = "EUR"\n[[price]]\nmodel = "m"'}),
     ("projects", {"slug": "gamma", "name": "Gamma", "zone": "UTC"}),
     ("keys", {"name": "another"}),
     ("tokens", {"name": "another"}),

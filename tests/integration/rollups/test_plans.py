@@ -14,6 +14,8 @@ from django.db import connection
 
 from ingest.models import Project
 from ingest.partitions import ensure_partitions
+from ingest.price_list import parse
+from ingest.prices import write_table
 from ingest.read import live
 from ingest.read.run import run_detail
 from ingest.read.runs import RunFilter, find_runs
@@ -136,7 +138,13 @@ def store(project: Project, made: list[Run]) -> None:
         cursor.execute("ANALYZE")
 
 
-def test_no_main_question_reads_more_because_more_is_stored(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("priced", [False, True])
+def test_no_main_question_reads_more_because_more_is_stored(
+    project: Project, monkeypatch: pytest.MonkeyPatch, priced: bool
+) -> None:
+    if priced:
+        price = {"model": "*", "from": "2026-01-01", "input_per_million": "1", "output_per_million": "2"}
+        write_table(project, parse("EUR", [price]))
     scope = Scope(project_id=project.pk)
     chance = random.Random(1)
     rare = [drawn(chance, 900_000, at(8.5), service="gone", session_id="s-rare", user_id="u-rare")]
@@ -148,7 +156,7 @@ def test_no_main_question_reads_more_because_more_is_stored(project: Project, mo
     after = {name: _touched_by(ask, scope, monkeypatch) for name, ask in QUESTIONS.items()}
     grown = {name: (before[name], after[name]) for name in QUESTIONS if after[name] > before[name] * SLACK + FEW}
     assert grown == {}
-    assert max(after[name] for name in QUESTIONS if name.startswith("the newest")) < 200
+    assert max(after[name] for name in QUESTIONS if name.startswith("the newest")) < (400 if priced else 200)
 
 
 def _touched_by(ask: Ask, scope: Scope, monkeypatch: pytest.MonkeyPatch) -> int:

@@ -101,3 +101,9 @@ def test_only_loopback_is_loopback(host: str, loopback: bool) -> None:
 )
 def test_the_database_of_a_redis_url_is_told(redis_url: str, number: str) -> None:
     assert database_number(redis_url) == number
+
+
+def test_a_file_of_prices_is_found_wherever_a_process_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert read_config(embedded(tmp_path)).prices_file is None
+    assert read_config(embedded(tmp_path, SIXSTAGE_PRICES_FILE="prices.toml")).prices_file == tmp_path / "prices.toml"

@@ -98,3 +98,20 @@ def test_words_agree_with_their_number() -> None:
         "2 retries",
         "0 spans",
     ]
+
+
+@pytest.mark.parametrize(
+    ("amount", "text"),
+    [
+        (None, "–"), ("0", "0 EUR"), ("0.004185", "0.00419 EUR"), ("0.0000004", "<0.000001 EUR"),
+        ("0.00000151", "0.000002 EUR"), ("1.005", "1.01 EUR"), ("12.345", "12.3 EUR"), ("1234.5", "1\u202f235 EUR"),
+    ],
+)  # fmt: skip
+def test_money(amount: str | None, text: str) -> None:
+    assert str(figures.cost(amount, "EUR")).replace(f"{THIN}EUR", " EUR") == text
+
+
+def test_costs_add_up_to_their_whole() -> None:
+    told = figures.costs_together(["0.0011116", None, "0.0022225", "0.000000001"], "0.003334101")
+    assert [str(one) for one in told] == ["0.001112", "–", "0.002222", "<0.000001", "0.003334"]
+    assert [str(one) for one in figures.costs_together([None], None)] == ["–", "–"]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import threading
 import time
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 import redis
-from asgiref.sync import async_to_sync
 from channels.layers import get_channel_layer
 from django.conf import settings
 
@@ -16,6 +18,7 @@ from ingest.stages.model import Run
 log = logging.getLogger(__name__)
 
 IDS_A_MESSAGE = 1_000
+SAY_WITHIN_S = 5.0
 BEAT_KEY, BEAT_KEEP_S = "sixstage:worker-beat", 120
 
 
@@ -35,10 +38,21 @@ def announce(runs: Mapping[int, Sequence[Run]]) -> None:
         message = {
             "type": "runs.changed", "count": len(changed), "run_ids": [run.run_id for run in changed[-IDS_A_MESSAGE:]],
         }  # fmt: skip
+        saying = asyncio.run_coroutine_threadsafe(layer.group_send(group(project_id), message), _loop())
         try:
-            async_to_sync(layer.group_send)(group(project_id), message)
-        except (redis.RedisError, OSError) as error:
-            log.warning("an announcement was lost: %s", error)
+            saying.result(SAY_WITHIN_S)
+        except (redis.RedisError, OSError, TimeoutError) as error:
+            saying.cancel()
+            log.warning("an announcement was lost: %s", error or "the broker does not answer")
+
+
+@cache
+def _loop() -> asyncio.AbstractEventLoop:
+    """One for all announcements of a process: with it their connection ends, and making both costs as much as fifty
+    traces do."""
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, name="sixstage-announcer", daemon=True).start()
+    return loop
 
 
 def beat() -> None:

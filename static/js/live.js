@@ -4,13 +4,13 @@ import { showState, view } from "sixstage/live-state.js";
 import "sixstage/live-charts.js";
 import "sixstage/live-arrivals.js";
 
-const fire = name => document.dispatchEvent(new CustomEvent(`live:${name}`));
+const quiet = () => view.paused || document.hidden;
+const fire = name => { if (!quiet()) document.dispatchEvent(new CustomEvent(`live:${name}`)); };
 const refresh = {
   feeds: paced(() => fire("feeds"), 500),
   figures: paced(() => fire("figures"), 2000),
   charts: paced(() => fire("charts"), 10000),
 };
-const quiet = () => view.paused || document.hidden;
 const all = () => { if (!quiet()) Object.values(refresh).forEach(part => part()); };
 
 document.addEventListener("live:runs", event => {
@@ -19,6 +19,11 @@ document.addEventListener("live:runs", event => {
 });
 document.addEventListener("live:hello", all); // announcements may have been missed while the socket was down
 document.addEventListener("visibilitychange", all);
+// What was asked for before the pause may be answered with what came after it.
+document.addEventListener("htmx:beforeSwap", event => {
+  const cause = event.detail.requestConfig?.triggeringEvent?.type ?? "";
+  if (view.paused && cause.startsWith("live:")) event.detail.shouldSwap = false;
+});
 // Figures are over the last minutes, and runs in flight grow older: both change without news too.
 setInterval(all, 10000);
 

@@ -43,7 +43,7 @@ class Point(Frozen, frozen=True, kw_only=True):
 
 
 class Spread(Frozen, frozen=True, kw_only=True):
-    """Of a histogram's difference. ``mean`` is exact, quantiles are as fine as the buckets."""
+    """Of a histogram's difference. ``mean`` is exact, quantiles are as fine as the buckets and the mean allow."""
 
     unit: str
     count: int
@@ -181,12 +181,25 @@ def spread(buckets: Buckets | None, metric: str) -> Spread | None:
         return None
     unit = METRICS[metric].unit
     scale = 1e9 if unit is Unit.SECONDS else 1.0
-    points = {name: _point(quantile(buckets, share), scale) for name, share in SHARES.items()}
     mean = buckets.mean
+    points = {name: _point(_held(quantile(buckets, share), mean, share), scale) for name, share in SHARES.items()}
     return Spread(
         unit="ns" if unit is Unit.SECONDS else unit.value, count=round(buckets.count), sum=buckets.sum * scale,
         mean=None if mean is None else mean * scale, **points,
     )  # fmt: skip
+
+
+def _held(found: Quantile | None, mean: float | None, share: float) -> Quantile | None:
+    """No further up than the mean allows: a share ``1 - share`` of the samples is as large as the quantile or larger,
+    and none is below 0. A vLLM without a queue puts all waits of 0.2 ms into a bucket that ends at 0.3 s, and would
+    have a p95 of 0.285 s."""
+    if found is None or found.high is None or mean is None or found.low < 0:
+        return found
+    most = mean / (1 - share)
+    if not found.low < most < found.high:
+        return found
+    within = (found.value - found.low) / (found.high - found.low)
+    return Quantile(value=found.low + (most - found.low) * within, low=found.low, high=most)
 
 
 def _point(found: Quantile | None, scale: float) -> Point | None:

@@ -62,6 +62,8 @@ def test_it_is_whole_and_accessible(
     if name == "engine":
         expect(page.locator("[data-chart=load] .main-svg").first).to_be_visible(timeout=CHARTS_MS)
     assert page.evaluate("document.documentElement.scrollWidth") <= width, "the page scrolls sideways"
+    cut = "all => all.filter(each => each.scrollWidth > each.clientWidth).map(each => each.textContent)"
+    assert page.locator(".engine-tiles .kpi-sides").evaluate_all(cut) == [], "a figure is cut off"
     found = Axe().run(page).response["violations"]
     assert not [(v["id"], [n["target"] for n in v["nodes"][:3]]) for v in found if v["impact"] in SERIOUS]
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from ingest.engines.differences import Buckets, Sample, difference
-from ingest.engines.figures import figures, gauge
+from ingest.engines.figures import figures, gauge, spread
 from ingest.engines.layout import Key, make_layout
 from ingest.engines.windows import Window, aborted, hit_rate, quantile, speculation, window, window_of
 from tests.unit.engines.recorded import RUNS, by_hand, joined_scrapes, pairs, scrapes, told
@@ -220,3 +220,20 @@ def test_unknown_is_none_and_never_nought() -> None:
     assert made.waiting is made.kv_usage is made.hit_rate is made.finished is made.preemptions is None
     assert made.generation_tokens_per_s is made.speculation is made.aborted is None
     assert made.spreads == {}
+
+
+def test_quantiles_of_a_wide_bucket_are_held_to_what_the_mean_allows() -> None:
+    """60 requests of a real vLLM that waited for 0.2 ms each, in a bucket from 0 to 0.3 s."""
+    bounds = (0.3, 0.5, float("inf"))
+    made = spread(Buckets(bounds=bounds, counts=(60.0, 60.0, 60.0), sum=0.012, count=60.0), "queue")
+    assert made
+    assert made.p50
+    assert (made.p50.low, made.p50.high) == (0, pytest.approx(0.4e6))
+    assert made.p50.value == pytest.approx(0.2e6)
+    assert made.p95
+    assert made.p95.value == pytest.approx(0.95 * 4e6)
+
+    uneven = spread(Buckets(bounds=bounds, counts=(50.0, 60.0, 60.0), sum=5.0, count=60.0), "queue")
+    assert uneven
+    assert uneven.p95
+    assert (uneven.p95.low, uneven.p95.high) == (0.3e9, 0.5e9), "the mean allows more than the bucket"

@@ -18,8 +18,8 @@ app.conf.update(
     worker_prefetch_multiplier=1,
     worker_hijack_root_logger=False,
     worker_send_task_events=False,
-    # Folding, training and huge traces leave a process large for ever: it is replaced by a fork of its lean parent, after
-    # the task. Passes over usual traces stay below.
+    # Folding, training and huge traces leave a process large for ever: it is replaced by a fork of its lean parent
+    # after the task. Passes over usual traces stay below.
     worker_max_memory_per_child=120 << 10,  # KiB
     # Else Celery connects anew for each task, and each has its statements planned anew: more than a small pass takes.
     CELERY_DB_REUSE_MAX=10_000,

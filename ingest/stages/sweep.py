@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from heapq import heappop, heappush
-from operator import itemgetter
+from operator import eq, itemgetter
 
 from ingest.stages.claims import RANK, Claim
 from ingest.stages.drafts import Scope
@@ -65,10 +65,10 @@ def sweep(claims: list[Claim], scopes: list[Scope], start: int, end: int) -> lis
         for claim in claims
         if claim.start < end and claim.end > start and claim.start < claim.end
     ]
-    if len({claim.start for claim in clipped}) == len(clipped):
-        clipped.sort(key=itemgetter(0))  # no two start at once: the start alone decides
-    else:
-        clipped.sort(key=_order)
+    clipped.sort(key=itemgetter(0))
+    starts = [claim[0] for claim in clipped]
+    if any(map(eq, starts, starts[1:])):
+        clipped.sort(key=_order)  # some start at once
     line = len(scopes) == 1 and _is_line(clipped, start)
     changes = _in_line(clipped, scopes[0], start, end) if line else _contested(clipped, scopes, start, end)
     phases: list[Phase] = []
@@ -114,12 +114,14 @@ def _contested(claims: list[Claim], scopes: list[Scope], start: int, end: int) -
     bounds = [start, *[claim.start for claim in claims], *sorted([claim.end for claim in claims])]
     bounds.sort()
     upcoming, before = 0, -1
+    starts = [*[claim.start for claim in claims], end]
     for at in bounds:
         if at in (before, end):
             continue
         before = at
-        while upcoming < len(claims) and claims[upcoming].start == at:
-            opened[claims[upcoming].scope].add(claims[upcoming], upcoming)
+        while starts[upcoming] == at:
+            claim = claims[upcoming]
+            opened[claim.scope].add(claim, upcoming)
             upcoming += 1
         yield at, _owner(opened, claims, scopes, at)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from operator import attrgetter
+from operator import attrgetter, eq
 from typing import TYPE_CHECKING
 
 from ingest.semconv import Facts, Kind, read_facts
@@ -127,9 +127,9 @@ def build_tree(spans: Sequence[Span]) -> Tree:
 
 def sort_nodes(nodes: list[Node]) -> None:
     """Into the order of ``Node.key``, which is asked only where two start at once."""
-    if len({node.start for node in nodes}) == len(nodes):
-        nodes.sort(key=_START)
-    else:
+    nodes.sort(key=_START)
+    starts = list(map(_START, nodes))
+    if any(map(eq, starts, starts[1:])):
         nodes.sort(key=Node.key)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 
 import psycopg
@@ -83,12 +83,7 @@ def plain_compressor() -> zstandard.ZstdCompressor:
 
 def decompress(body: bytes) -> bytes:
     """A stored body's content, whichever dictionary it was made with."""
-    return unfold(body, _dictionary)
-
-
-def unfold(body: bytes, dictionary: Callable[[int], zstandard.ZstdCompressionDict]) -> bytes:
-    """A stored body's content, with its dictionary by ``dictionary(id)``."""
-    return _decompressor(zstandard.get_frame_parameters(body).dict_id, dictionary).decompress(body)
+    return _decompressor(zstandard.get_frame_parameters(body).dict_id).decompress(body)
 
 
 class _OfThread(threading.local):
@@ -101,12 +96,10 @@ class _OfThread(threading.local):
 _mine = _OfThread()
 
 
-def _decompressor(
-    dictionary_id: int, dictionary: Callable[[int], zstandard.ZstdCompressionDict]
-) -> zstandard.ZstdDecompressor:
+def _decompressor(dictionary_id: int) -> zstandard.ZstdDecompressor:
     kept = _mine.by_dictionary
     if dictionary_id not in kept:
-        made = zstandard.ZstdDecompressor(dict_data=dictionary(dictionary_id) if dictionary_id else None)
+        made = zstandard.ZstdDecompressor(dict_data=_dictionary(dictionary_id) if dictionary_id else None)
         if len(kept) >= MAX_DECOMPRESSORS:
             kept.clear()
         kept[dictionary_id] = made

@@ -50,14 +50,10 @@ def find_calls(order: list[Node]) -> list[CallDraft]:
         call.nodes.reverse()  # they were found from the innermost out
         outermost = call.nodes[0]
         outermost.call = call
-        if len(call.nodes) == 1:
-            call.told = outermost.facts
-            outermost.marks = IN_CALL | BEGINS_CALL
-        else:
-            call.told = merge_facts(call.nodes)
-            for node in call.nodes:
-                node.marks = IN_CALL
-            outermost.marks = IN_CALL | BEGINS_CALL
+        call.told = outermost.facts if len(call.nodes) == 1 else merge_facts(call.nodes)
+        for node in call.nodes:
+            node.marks = IN_CALL
+        outermost.marks |= BEGINS_CALL
     return found
 
 

@@ -14,12 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from heapq import heappop, heappush
-from operator import eq, itemgetter
+from operator import itemgetter
 
 from ingest.stages.claims import RANK, Claim
 from ingest.stages.drafts import Scope
 from ingest.stages.model import BY_CLIENT, DERIVED, Owner, Phase, Source
+from ingest.stages.order import sort_by_start
 
+_START = itemgetter(0)  # a claim's
 _Owned = tuple[Owner, str | None, Source]
 _Entry = tuple[int, int, int, int]  # (what the heap sorts by, a tie-break, the claim's number, its end)
 
@@ -65,10 +67,7 @@ def sweep(claims: list[Claim], scopes: list[Scope], start: int, end: int) -> lis
         for claim in claims
         if claim.start < end and claim.end > start and claim.start < claim.end
     ]
-    clipped.sort(key=itemgetter(0))
-    starts = [claim[0] for claim in clipped]
-    if any(map(eq, starts, starts[1:])):
-        clipped.sort(key=_order)  # some start at once
+    sort_by_start(clipped, _START, _order)
     line = len(scopes) == 1 and _is_line(clipped, start)
     changes = _in_line(clipped, scopes[0], start, end) if line else _contested(clipped, scopes, start, end)
     phases: list[Phase] = []

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from operator import attrgetter, eq
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from ingest.semconv import Facts, Kind, read_facts
 from ingest.semconv.facts import ENGINE
 from ingest.spans import KIND_CLIENT, KIND_SERVER, Span
 from ingest.stages.model import Oddity
+from ingest.stages.order import sort_by_start
 
 if TYPE_CHECKING:
     from ingest.stages.drafts import CallDraft, ToolDraft
@@ -126,11 +127,8 @@ def build_tree(spans: Sequence[Span]) -> Tree:
 
 
 def sort_nodes(nodes: list[Node]) -> None:
-    """Into the order of ``Node.key``, which is asked only where two start at once."""
-    nodes.sort(key=_START)
-    starts = list(map(_START, nodes))
-    if any(map(eq, starts, starts[1:])):
-        nodes.sort(key=Node.key)
+    """Into the order of ``Node.key``."""
+    sort_by_start(nodes, _START, Node.key)
 
 
 def walk(tops: Iterable[Node]) -> list[Node]:

@@ -63,7 +63,14 @@ def measure_floor(instance: Instance) -> dict[str, float]:
 
 def _run_at_once(commands: list[list[str]]) -> list[dict[str, float]]:
     running = [subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) for command in commands]
-    told = [one.communicate(timeout=120)[0] for one in running]
+    try:
+        told = [one.communicate(timeout=120)[0] for one in running]
+    finally:
+        for one in running:
+            one.kill()
+    for one in running:
+        if one.returncode:
+            raise subprocess.CalledProcessError(one.returncode, one.args)
     return [json.loads(answer) for answer in told]
 
 

@@ -15,12 +15,11 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from django.db import DatabaseError
 
 from dashboard.access import Access, AccessRefused, resolve
-from ingest.live import group
+from ingest.live import IDS_A_MESSAGE, group
 
 COALESCE_S = 0.5
 BEAT_S = 5.0
 BEATS_A_LOOK = 6  # a revoked token or a removed member listens for half a minute at most
-IDS_A_MESSAGE = 1_000  # of what changes in half a second; a page that shows a list asks again on any message
 
 
 class LiveConsumer(AsyncWebsocketConsumer):

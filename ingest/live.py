@@ -17,7 +17,7 @@ from ingest.stages.model import Run
 
 log = logging.getLogger(__name__)
 
-IDS_A_MESSAGE = 1_000
+IDS_A_MESSAGE = 1_000  # the newest, of a pass or of what changes in half a second; lists ask again on any message
 SAY_WITHIN_S = 5.0
 BEAT_KEY, BEAT_KEEP_S = "sixstage:worker-beat", 120
 

@@ -29,9 +29,9 @@ def leave_broken_connection() -> None:
 
 
 def direct_cursor() -> psycopg.Cursor[tuple[Any, ...]]:
-    """A cursor on Django's connection, in its transaction, with arrays bound by the server and plans that are kept.
+    """A cursor on Django's connection, in its transaction, with arrays bound by the server and prepared statements.
 
-    Django binds in the client: each pass would write hundreds of ids into its statements and have them planned anew.
+    Django binds in the client: each pass would write hundreds of ids into its statements and have them parsed anew.
     """
     connection.ensure_connection()
     return psycopg.Cursor(connection.connection)

@@ -18,6 +18,7 @@ from django.conf import settings
 from django.urls import path
 
 from dashboard.live import LiveConsumer
+from dashboard.pooling import pooled_connections
 from ingest.observing.reporter import Reporter
 from ingest.otlp.guarded import guarded
 from ingest.otlp.http import ROUTES, Receive, Scope, Send, serve_export
@@ -45,6 +46,7 @@ class Application:
             while True:
                 message = await receive()
                 if message["type"] == "lifespan.startup":
+                    stack.enter_context(pooled_connections())
                     self.receiver = await stack.enter_async_context(open_receiver())
                     await send({"type": "lifespan.startup.complete"})
                 else:

@@ -13,8 +13,9 @@ from django.shortcuts import render
 from django.urls import reverse
 
 from dashboard.figures import NOT_KNOWN, costs_together, exact_together, share_of
-from dashboard.pages.parts import bar, engine_rows, rounds, sentences, span_panel
+from dashboard.pages.parts import bar, engine_rows, rounds, span_panel
 from dashboard.pages.parts.waterfall import waterfall
+from dashboard.verdicts import judge
 from ingest.read.engine_state import join_engines
 from ingest.read.run import current_run_id, run_detail
 from ingest.read.traces import span_detail, trace_detail
@@ -30,12 +31,10 @@ def page(request: HttpRequest, run_id: str) -> HttpResponse:
         return _moved(request, run_id)
     join_engines(scope, run)
     trace = trace_detail(scope, run.trace_id, with_attributes=False)
-    headline, reasons = sentences.cost(run)
     context = {
         "page": "runs",
         "run": run,
-        "headline": headline,
-        "reasons": reasons,
+        "verdict": judge(run),
         "split": _split(run),
         "facts": _facts(run),
         "rounds": rounds.rounds(run),

@@ -5,6 +5,7 @@ Every phase of the run goes to exactly one row, so the rows add up to the wall t
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -56,15 +57,30 @@ def tools_of(run: RunDetail) -> dict[str, list[ToolRow]]:
     """By call: the tools it asked for. Of several calls with one round number (agents side by side) the latest
     that had started."""
     asked: dict[str, list[ToolRow]] = defaultdict(list)
+    asking = Asking(run.calls)
     for tool in run.tools:
-        if (call := asking_call(run.calls, tool)) is not None:
+        if (call := asking.call(tool)) is not None:
             asked[call.span_id].append(tool)
     return asked
 
 
-def asking_call(calls: list[CallRow], tool: ToolRow) -> CallRow | None:
-    mine = [c for c in calls if c.scope == tool.scope and c.start_unix_ns <= tool.start_unix_ns]
-    return next((c for c in reversed(mine) if c.round == tool.round), mine[-1] if mine else None)
+class Asking:
+    """Which call asked for a tool. Calls come in the order of their start."""
+
+    def __init__(self, calls: list[CallRow]) -> None:
+        self.of_scope: dict[int, list[CallRow]] = defaultdict(list)
+        self.of_round: dict[tuple[int, int], list[CallRow]] = defaultdict(list)
+        for call in calls:
+            self.of_scope[call.scope].append(call)
+            self.of_round[call.scope, call.round].append(call)
+
+    def call(self, tool: ToolRow) -> CallRow | None:
+        """The latest of its round that had started before it, else the latest of its agent."""
+        for calls in (self.of_round.get((tool.scope, tool.round), []), self.of_scope.get(tool.scope, [])):
+            at = bisect_right(calls, tool.start_unix_ns, key=lambda call: call.start_unix_ns)
+            if at:
+                return calls[at - 1]
+        return None
 
 
 def rounds(run: RunDetail) -> list[Round]:

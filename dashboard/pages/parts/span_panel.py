@@ -11,7 +11,7 @@ from dashboard.figures import Figure, count, duration, exact, exact_together, pe
 from ingest.read.values import CallRow, RunDetail, SpanRow, ToolRow
 
 from .bar import LABELS, Segment, css_name, segments_of
-from .rounds import asking_call, labels
+from .rounds import Asking, labels
 from .safetext import as_text, visible
 from .waterfall import call_parts
 
@@ -103,7 +103,7 @@ def _status(call: CallRow | None, tool: ToolRow | None, span: SpanRow | None) ->
 
 def _about(run: RunDetail, call: CallRow | None, tool: ToolRow | None, span: SpanRow | None) -> list[str]:
     named = labels(run.calls)
-    asking = call or (asking_call(run.calls, tool) if tool else None)
+    asking = call or (Asking(run.calls).call(tool) if tool else None)
     words = [f"round {named[asking.span_id]}"] if asking else []
     if call and call.engine:
         words.append(call.engine)

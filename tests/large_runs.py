@@ -35,20 +35,26 @@ class LargeRun:
         span_id = os.urandom(8)
         self.spans.append(
             Span(
-                trace_id=self.trace_id, span_id=span_id, parent_span_id=parent or b"", name=name, kind=Span.SPAN_KIND_CLIENT,
-                start_time_unix_nano=self.start + from_ns, end_time_unix_nano=self.start + to_ns,
+                trace_id=self.trace_id,
+                span_id=span_id,
+                parent_span_id=parent or b"",
+                name=name,
+                kind=Span.SPAN_KIND_CLIENT,
+                start_time_unix_nano=self.start + from_ns,
+                end_time_unix_nano=self.start + to_ns,
                 attributes=[KeyValue(key=key, value=_any(value)) for key, value in attributes.items()],
             )
-        )  # fmt: skip
+        )
         return span_id
 
     def round(self, at_ns: int, length_ns: int, tools: int, *inner: str) -> None:
         """A call of two thirds of the length, with spans of its own, then tools side by side."""
         call_ns = length_ns * 2 // 3
         usage: dict[str, Told] = {
-            "gen_ai.usage.input_tokens": 4_000, "gen_ai.usage.cache_read.input_tokens": 3_000,
+            "gen_ai.usage.input_tokens": 4_000,
+            "gen_ai.usage.cache_read.input_tokens": 3_000,
             "gen_ai.usage.output_tokens": 40,
-        }  # fmt: skip
+        }
         first: dict[str, Told] = {"gen_ai.response.time_to_first_chunk": call_ns / 3e9}
         model: dict[str, Told] = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "tiny-70b"}
         call = self.add("chat tiny-70b", at_ns, at_ns + call_ns, self.root, **model, **usage, **first)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from dashboard.figures import count, duration, percent, plural
+from dashboard.pages.parts.safetext import visible
 from dashboard.verdicts.facts import Facts, union_ns
 from dashboard.verdicts.finding import Finding
-from dashboard.pages.parts.safetext import visible
 from ingest.read.values import CallRow, ToolRow
 
 
@@ -29,12 +29,15 @@ def serial_tools(facts: Facts) -> Iterator[Finding]:
     spent = sum(union_ns(tools) for _, tools in kept)
     longest = sum(max(t.wall_ns for t in tools) for _, tools in kept)
     yield Finding(
-        code="serial_tools", owner="tool_execution", spans=tuple(t.span_id for t in ran), saves_at_most_ns=saves,
+        code="serial_tools",
+        owner="tool_execution",
+        spans=tuple(t.span_id for t in ran),
+        saves_at_most_ns=saves,
         numbers={"tools": len(ran), "rounds": len(kept), "spent_ns": spent, "longest_ns": longest},
         text=f"{plural(len(ran), 'tool')} that {facts.rounds([c for c, _ in kept])} asked for together ran one after "
         f"another: {duration(spent)}, of which the longest alone took {duration(longest)}.",
         action="Run tools that are asked for together side by side",
-    )  # fmt: skip
+    )
 
 
 def _in_turns(tools: Sequence[ToolRow]) -> list[ToolRow]:
@@ -54,7 +57,10 @@ def _in_turns(tools: Sequence[ToolRow]) -> list[ToolRow]:
 
 
 def _apart(one: ToolRow, other: ToolRow) -> bool:
-    return one.start_unix_ns + one.wall_ns <= other.start_unix_ns or other.start_unix_ns + other.wall_ns <= one.start_unix_ns
+    return (
+        one.start_unix_ns + one.wall_ns <= other.start_unix_ns
+        or other.start_unix_ns + other.wall_ns <= one.start_unix_ns
+    )
 
 
 def _waited(facts: Facts, tools: Sequence[ToolRow]) -> int:
@@ -73,11 +79,15 @@ def longest_tool(facts: Facts) -> Iterator[Finding]:
     name = visible(longest.name)
     share = ns / facts.amounts["tool_execution"]
     yield Finding(
-        code="longest_tool", owner="tool_execution", spans=(longest.span_id,),
+        code="longest_tool",
+        owner="tool_execution",
+        spans=(longest.span_id,),
         numbers={"ns": ns, "tools": len(tools), "share": share},
-        text=f"It was {name}." if len(tools) == 1
-        else f"Of {plural(len(tools), 'tool call')} {name} was waited for longest: {duration(ns)}, {percent(share)} of it.",
-    )  # fmt: skip
+        text=f"It was {name}."
+        if len(tools) == 1
+        else f"Of {plural(len(tools), 'tool call')} {name} was waited for longest: {duration(ns)}, {percent(share)} "
+        "of it.",
+    )
 
 
 def failed_tools(facts: Facts) -> Iterator[Finding]:
@@ -88,11 +98,15 @@ def failed_tools(facts: Facts) -> Iterator[Finding]:
     ns = facts.waited_ns((t.span_id for t in failed), "tool_execution")
     names = ", ".join(dict.fromkeys(visible(t.name) for t in failed[:3]))
     yield Finding(
-        code="failed_tools", owner="tool_execution", spans=tuple(t.span_id for t in failed),
+        code="failed_tools",
+        owner="tool_execution",
+        spans=tuple(t.span_id for t in failed),
         numbers={"failed": len(failed), "tools": len(tools), "ns": ns},
-        text=f"{count(len(failed))} of {plural(len(tools), 'tool call')} failed ({names}) after {duration(ns)} of waiting.",
-        saves_at_most_ns=ns or None, action="Let them fail sooner: a shorter time-out, or a check before the call",
-    )  # fmt: skip
+        text=f"{count(len(failed))} of {plural(len(tools), 'tool call')} failed ({names}) after {duration(ns)} "
+        "of waiting.",
+        saves_at_most_ns=ns or None,
+        action="Let failing tools fail sooner: a shorter time-out, or a check before the call",
+    )
 
 
 def tool_retries(facts: Facts) -> Iterator[Finding]:
@@ -102,10 +116,12 @@ def tool_retries(facts: Facts) -> Iterator[Finding]:
     attempts, ns = sum(t.attempts for t in again), facts.waited_ns((t.span_id for t in again), "tool_execution")
     names = ", ".join(dict.fromkeys(visible(t.name) for t in again[:3]))
     yield Finding(
-        code="tool_retries", owner="tool_execution", spans=tuple(t.span_id for t in again),
+        code="tool_retries",
+        owner="tool_execution",
+        spans=tuple(t.span_id for t in again),
         numbers={"tools": len(again), "attempts": attempts, "ns": ns},
         text=f"{names} took {attempts} attempts, {duration(ns)} in all.",
-    )  # fmt: skip
+    )
 
 
 def abandoned_tools(facts: Facts) -> Iterator[Finding]:
@@ -115,10 +131,14 @@ def abandoned_tools(facts: Facts) -> Iterator[Finding]:
         return
     names = ", ".join(dict.fromkeys(visible(t.name) for t in left[:3]))
     yield Finding(
-        code="abandoned_tools", owner="tool_execution", spans=tuple(t.span_id for t in left), numbers={"tools": len(left), "ns": ns},
+        code="abandoned_tools",
+        owner="tool_execution",
+        spans=tuple(t.span_id for t in left),
+        numbers={"tools": len(left), "ns": ns},
         text=f"The agent waited {duration(ns)} for {names} and went on without the result.",
-        saves_at_most_ns=ns or None, action="Give up on tools sooner, or start them earlier",
-    )  # fmt: skip
+        saves_at_most_ns=ns or None,
+        action="Give up on tools sooner, or start them earlier",
+    )
 
 
 def own_code(facts: Facts) -> Iterator[Finding]:
@@ -127,16 +147,21 @@ def own_code(facts: Facts) -> Iterator[Finding]:
         return
     if not facts.run.calls:
         yield Finding(
-            code="no_model_call", owner="orchestration", numbers={"ns": ns},
+            code="no_model_call",
+            owner="orchestration",
+            numbers={"ns": ns},
             text="No model call was seen, so time between tools counts here.",
-        )  # fmt: skip
+        )
         return
     at, gap_ns = _longest_gap(facts)
     yield Finding(
-        code="own_code", owner="orchestration", saves_at_most_ns=ns, action="Look at what the agent does between calls",
+        code="own_code",
+        owner="orchestration",
+        saves_at_most_ns=ns,
+        action="Look at what the agent does between calls",
         numbers={"ns": ns, "share": facts.share(ns), "longest_ns": gap_ns},
         text=f"The agent’s own code and gaps took {duration(ns)}; the longest, {duration(gap_ns)}, came {at}.",
-    )  # fmt: skip
+    )
 
 
 def _longest_gap(facts: Facts) -> tuple[str, int]:
@@ -163,23 +188,36 @@ def parsing(facts: Facts) -> Iterator[Finding]:
     ns = facts.amounts["tool_parsing"]
     if facts.matters(ns, 0.05):
         yield Finding(
-            code="parsing", owner="tool_parsing", numbers={"ns": ns, "rounds": facts.run.rounds, "tools": facts.run.tool_count},
-            text=f"From the model’s last token to the first tool {duration(ns)} went by, over {plural(facts.run.rounds, 'round')} "
-            f"with {plural(facts.run.tool_count, 'tool call')}.",
-            saves_at_most_ns=ns, action="Parse and check tool calls while they stream",
-        )  # fmt: skip
+            code="parsing",
+            owner="tool_parsing",
+            numbers={"ns": ns, "rounds": facts.run.rounds, "tools": facts.run.tool_count},
+            text=f"From the model’s last token to the first tool {duration(ns)} went by, over "
+            f"{plural(facts.run.rounds, 'round')} with {plural(facts.run.tool_count, 'tool call')}.",
+            saves_at_most_ns=ns,
+            action="Parse and check tool calls while they stream",
+        )
 
 
 def transport(facts: Facts) -> Iterator[Finding]:
     ns = facts.amounts["transport"]
     if facts.matters(ns, 0.05):
         yield Finding(
-            code="transport", owner="transport", numbers={"ns": ns, "share": facts.share(ns)}, saves_at_most_ns=ns,
+            code="transport",
+            owner="transport",
+            numbers={"ns": ns, "share": facts.share(ns)},
+            saves_at_most_ns=ns,
             text=f"{duration(ns)} is what the client saw of its calls beyond what the engine says.",
             action="Keep connections open, and the engine near",
-        )  # fmt: skip
+        )
 
 
 RULES = (
-    serial_tools, failed_tools, abandoned_tools, tool_retries, longest_tool, own_code, parsing, transport,
-)  # fmt: skip
+    serial_tools,
+    failed_tools,
+    abandoned_tools,
+    tool_retries,
+    longest_tool,
+    own_code,
+    parsing,
+    transport,
+)

@@ -30,12 +30,16 @@ class Finding:
 
     @property
     def saves(self) -> Figure:
-        return about(self.saves_at_most_ns) if self.estimated and self.saves_at_most_ns else duration(self.saves_at_most_ns)
+        return (
+            about(self.saves_at_most_ns)
+            if self.estimated and self.saves_at_most_ns
+            else duration(self.saves_at_most_ns)
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What cost most, the reasons that explain it (the weightiest first), and what would help (by what it could save)."""
+    """What cost most, the reasons that explain it (the weightiest first), what would help (by what it could win)."""
 
     headline: Finding
     findings: tuple[Finding, ...] = ()
@@ -46,7 +50,7 @@ class Verdict:
         mine = [f for f in self.findings if f.owner == self.headline.owner][:2]
         others = [f for f in self.helps if f not in mine][:1]
         aside = [f for f in self.findings if f.code == "estimated"]
-        return tuple([*mine, *others, *aside])
+        return (*mine, *others, *aside)
 
     @property
     def helps(self) -> tuple[Finding, ...]:

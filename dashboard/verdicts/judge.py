@@ -34,9 +34,12 @@ def _headline(facts: Facts, most: str, ns: int) -> Finding:
     time = f"about {about(ns)}" if guess else str(duration(ns))
     by = ", by estimate" if guess else ""
     return Finding(
-        code="cost_most", owner=most, numbers={"ns": ns, "share": facts.share(ns), "wall_ns": run.wall_ns}, estimated=guess,
+        code="cost_most",
+        owner=most,
+        numbers={"ns": ns, "share": facts.share(ns), "wall_ns": run.wall_ns},
+        estimated=guess,
         text=f"{begin}{label} cost most: {time}, {percent(facts.share(ns))} of the run{by}.",
-    )  # fmt: skip
+    )
 
 
 def _second(facts: Facts, parts: dict[str, int], most: str) -> Iterator[Finding]:
@@ -44,9 +47,11 @@ def _second(facts: Facts, parts: dict[str, int], most: str) -> Iterator[Finding]
     second = max(rest, key=rest.__getitem__)
     if facts.matters(rest[second], 0.1):
         yield Finding(
-            code="cost_next", owner=second, numbers={"ns": rest[second], "share": facts.share(rest[second])},
+            code="cost_next",
+            owner=second,
+            numbers={"ns": rest[second], "share": facts.share(rest[second])},
             text=f"{LABELS[second]} cost another {duration(rest[second])}.",
-        )  # fmt: skip
+        )
 
 
 def _estimated(run: RunDetail) -> Iterator[Finding]:

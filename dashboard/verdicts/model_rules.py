@@ -12,6 +12,7 @@ from ingest.read.values import CallRow
 
 CALLS_TO_COMPARE = 2
 NEARLY_FULL = 0.9  # of an engine's KV cache
+WORTH_NAMING = 0.2  # of a stage; among a thousand rounds the longest explains nothing
 LEAST_TOKENS = 64  # engines cache whole blocks of 16 and more; less than a few of them is no miss
 
 
@@ -26,18 +27,24 @@ def cold_cache(facts: Facts) -> Iterator[Finding]:
     missed = sum(tokens - (call.cached_tokens or 0) for call, tokens in cold)
     waited = facts.waited_ns((call.span_id for call in calls), *MODEL_INPUT)
     saves = sum(
-        facts.waited_ns([call.span_id], *MODEL_INPUT) * (tokens - call.cached_tokens) // (call.input_tokens - call.cached_tokens)
+        facts.waited_ns([call.span_id], *MODEL_INPUT)
+        * (tokens - call.cached_tokens)
+        // (call.input_tokens - call.cached_tokens)
         for call, tokens in cold
-    )  # fmt: skip
+    )
     if not facts.matters(saves):
         return
     guess = any(call.source == "estimated" for call in calls)
     owner = max(MODEL_INPUT, key=lambda stage: facts.waited_ns((c.span_id for c in calls), stage))
     held = sum(call.cached_tokens or 0 for call in calls)
     numbers: dict[str, int | float] = {
-        "calls": len(calls), "repeated_tokens": repeated, "missed_tokens": missed, "cached_tokens": held,
-        "waited_ns": waited, "share_held": held / repeated,
-    }  # fmt: skip
+        "calls": len(calls),
+        "repeated_tokens": repeated,
+        "missed_tokens": missed,
+        "cached_tokens": held,
+        "waited_ns": waited,
+        "share_held": held / repeated,
+    }
     text = (
         f"The cache held {percent(held / repeated)} of the {count(repeated)} prompt tokens that {facts.rounds(calls)} "
         f"repeated from the call before"
@@ -48,10 +55,15 @@ def cold_cache(facts: Facts) -> Iterator[Finding]:
         text += f", while the KV cache of {full.engine_name} was up to {percent(full.state.most_kv_usage)} full"
     by = " by estimate" if guess else ""
     yield Finding(
-        code="cold_cache", owner=owner, numbers=numbers, spans=tuple(c.span_id for c in calls), estimated=guess,
-        text=f"{text}: {duration(waited)}{by} went into reading them.", saves_at_most_ns=saves,
+        code="cold_cache",
+        owner=owner,
+        numbers=numbers,
+        spans=tuple(c.span_id for c in calls),
+        estimated=guess,
+        text=f"{text}: {duration(waited)}{by} went into reading them.",
+        saves_at_most_ns=saves,
         action="Keep the prompt’s prefix the same and cached from round to round",
-    )  # fmt: skip
+    )
 
 
 def _repeated(before: CallRow, call: CallRow) -> int:
@@ -78,10 +90,12 @@ def cached_share(facts: Facts) -> Iterator[Finding]:
         if asked and facts.matters(facts.amounts[owner], 0.1):
             whose = plural(len(told), "call") if len(told) > 1 else "that call"
             yield Finding(
-                code="cached_share", owner=owner, spans=tuple(c.span_id for c in told),
+                code="cached_share",
+                owner=owner,
+                spans=tuple(c.span_id for c in told),
                 numbers={"calls": len(told), "input_tokens": asked, "cached_tokens": held, "share": held / asked},
                 text=f"The cache held {percent(held / asked)} of the {count(asked)} prompt tokens of {whose}.",
-            )  # fmt: skip
+            )
 
 
 def engine_queue(facts: Facts) -> Iterator[Finding]:
@@ -90,10 +104,13 @@ def engine_queue(facts: Facts) -> Iterator[Finding]:
     engine_ns = facts.amounts["queue"] - own
     if facts.matters(own):
         yield Finding(
-            code="own_queue", owner="queue", numbers={"ns": own, "share": facts.share(own)}, saves_at_most_ns=own,
+            code="own_queue",
+            owner="queue",
+            numbers={"ns": own, "share": facts.share(own)},
+            saves_at_most_ns=own,
             text=f"{duration(own)} of waiting was on the agent’s side, before a call.",
             action="Let the agent start more calls at once",
-        )  # fmt: skip
+        )
     if not facts.matters(engine_ns):
         return
     waited = [call for call in facts.run.calls if facts.waited_ns([call.span_id], "queue")]
@@ -107,9 +124,14 @@ def engine_queue(facts: Facts) -> Iterator[Finding]:
         numbers["most_waiting"] = most
         text += f", with up to {count(round(most))} {'request' if round(most) == 1 else 'requests'} waiting there"
     yield Finding(
-        code="engine_queue", owner="queue", numbers=numbers, spans=tuple(c.span_id for c in waited), text=f"{text}.",
-        saves_at_most_ns=engine_ns, action="Give the engine room, or send rounds to a less busy one",
-    )  # fmt: skip
+        code="engine_queue",
+        owner="queue",
+        numbers=numbers,
+        spans=tuple(c.span_id for c in waited),
+        text=f"{text}.",
+        saves_at_most_ns=engine_ns,
+        action="Give the engine room, or send rounds to a less busy one",
+    )
 
 
 def preempted(facts: Facts) -> Iterator[Finding]:
@@ -121,10 +143,12 @@ def preempted(facts: Facts) -> Iterator[Finding]:
     most = worst.engine_state.state.preempted
     numbers: dict[str, int | float] = {"calls": len(hit), "most_preempted": most}
     yield Finding(
-        code="preempted", numbers=numbers, spans=tuple(c.span_id for c in hit),
+        code="preempted",
+        numbers=numbers,
+        spans=tuple(c.span_id for c in hit),
         text=f"{worst.engine_state.engine_name} put {plural(round(most), 'request')} back around "
         f"{facts.rounds([worst])} to free its KV cache.",
-    )  # fmt: skip
+    )
 
 
 def rounds_times_ttft(facts: Facts) -> Iterator[Finding]:
@@ -137,30 +161,43 @@ def rounds_times_ttft(facts: Facts) -> Iterator[Finding]:
     guess = any(c.source == "estimated" for c in own)
     mean = total // len(own)
     yield Finding(
-        code="rounds_ttft", estimated=guess, spans=tuple(c.span_id for c in own),
-        numbers={"rounds": len(own), "ttft_sum_ns": total, "mean_ns": mean, "longest_ns": longest, "share": facts.share(total)},
+        code="rounds_ttft",
+        estimated=guess,
+        spans=tuple(c.span_id for c in own),
+        numbers={
+            "rounds": len(own),
+            "ttft_sum_ns": total,
+            "mean_ns": mean,
+            "longest_ns": longest,
+            "share": facts.share(total),
+        },
         text=f"{plural(len(own), 'round')} each waited for a first token: {duration(total)} in all, "
         f"{percent(facts.share(total))} of the run{', partly by estimate' if guess else ''}; "
         f"a round less would save about {duration(mean)}.",
-        saves_at_most_ns=total - longest, action="Answer in fewer rounds: ask for several tools at once, or merge steps",
-    )  # fmt: skip
+        saves_at_most_ns=total - longest,
+        action="Answer in fewer rounds: ask for several tools at once, or merge steps",
+    )
 
 
 def written_tokens(facts: Facts) -> Iterator[Finding]:
     """How long the answers were, and how fast they came."""
     for owner, again in (("decode", False), ("continue_decode", True)):
         told = [
-            c for c in facts.run.calls
+            c
+            for c in facts.run.calls
             if c.carries_tool_results == again and c.tpot_ns is not None and (c.output_tokens or 0) > 1
-        ]  # fmt: skip
+        ]
         tokens = sum(c.output_tokens or 0 for c in told)
         if not told or not facts.matters(facts.amounts[owner], 0.1):
             continue
         each = sum((c.tpot_ns or 0) * ((c.output_tokens or 1) - 1) for c in told) // (tokens - len(told))
         yield Finding(
-            code="written_tokens", owner=owner, numbers={"calls": len(told), "output_tokens": tokens, "tpot_ns": each},
-            spans=tuple(c.span_id for c in told), text=f"{count(tokens)} tokens came at {duration(each)} each.",
-        )  # fmt: skip
+            code="written_tokens",
+            owner=owner,
+            numbers={"calls": len(told), "output_tokens": tokens, "tpot_ns": each},
+            spans=tuple(c.span_id for c in told),
+            text=f"{count(tokens)} tokens came at {duration(each)} each.",
+        )
 
 
 def longest_call(facts: Facts) -> Iterator[Finding]:
@@ -171,10 +208,15 @@ def longest_call(facts: Facts) -> Iterator[Finding]:
             continue
         longest = max(calls, key=lambda c: facts.waited_ns([c.span_id], owner))
         ns = facts.waited_ns([longest.span_id], owner)
+        if ns < facts.amounts[owner] * WORTH_NAMING:
+            continue
         yield Finding(
-            code="longest_call", owner=owner, numbers={"ns": ns, "calls": len(calls)}, spans=(longest.span_id,),
+            code="longest_call",
+            owner=owner,
+            numbers={"ns": ns, "calls": len(calls)},
+            spans=(longest.span_id,),
             text=f"Round {facts.labels[longest.span_id]} took {duration(ns)} of it.",
-        )  # fmt: skip
+        )
 
 
 def unsplit(facts: Facts) -> Iterator[Finding]:
@@ -187,9 +229,12 @@ def unsplit(facts: Facts) -> Iterator[Finding]:
     which = all_of if len(calls) == len(facts.run.calls) else plural(len(calls), "call")
     why = "the provider did not stream" if all(c.streamed is False for c in calls) else "no span tells when it came"
     yield Finding(
-        code="unsplit", owner="model_unsplit", numbers={"calls": len(calls), "ns": ns}, spans=tuple(c.span_id for c in calls),
+        code="unsplit",
+        owner="model_unsplit",
+        numbers={"calls": len(calls), "ns": ns},
+        spans=tuple(c.span_id for c in calls),
         text=f"First token unknown for {which}: {why}, so {duration(ns)} of model time stays unsplit.",
-    )  # fmt: skip
+    )
 
 
 def call_retries(facts: Facts) -> Iterator[Finding]:
@@ -202,13 +247,26 @@ def call_retries(facts: Facts) -> Iterator[Finding]:
     attempts = sum(c.attempts for c in again)
     text = f"{facts.rounds(again).capitalize()} took {attempts} attempts"
     yield Finding(
-        code="call_retries", owner="model_unsplit", numbers={"calls": len(again), "attempts": attempts, "failed_ns": ns},
+        code="call_retries",
+        owner="model_unsplit",
+        numbers={"calls": len(again), "attempts": attempts, "failed_ns": ns},
         spans=tuple(c.span_id for c in again),
-        text=f"{text}: {duration(ns)} went into those that failed." if ns else f"{text}; how long each took is not told.",
-        saves_at_most_ns=ns or None, action="Find out why the model’s provider refuses requests" if ns else "",
-    )  # fmt: skip
+        text=f"{text}: {duration(ns)} went into those that failed."
+        if ns
+        else f"{text}; how long each took is not told.",
+        saves_at_most_ns=ns or None,
+        action="Find out why the model’s provider refuses requests" if ns else "",
+    )
 
 
 RULES = (
-    cold_cache, engine_queue, call_retries, unsplit, rounds_times_ttft, longest_call, cached_share, written_tokens, preempted,
-)  # fmt: skip
+    cold_cache,
+    engine_queue,
+    call_retries,
+    unsplit,
+    rounds_times_ttft,
+    longest_call,
+    cached_share,
+    written_tokens,
+    preempted,
+)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from ingest.frozen import Frozen
+
 
 @dataclass(slots=True, kw_only=True)
 class RunRow:
@@ -110,8 +112,7 @@ class WarningRow:
     span_id: str | None = None
 
 
-@dataclass(slots=True, kw_only=True)
-class PhaseRow:
+class PhaseRow(Frozen, frozen=True, kw_only=True):
     """Who owned an interval; offsets count from the run's start. Phases tile the run."""
 
     start_ns: int

@@ -37,7 +37,7 @@ def test_the_largest_of_the_ten_is_named_with_its_share() -> None:
     verdict = judge(two_rounds())
     assert text(verdict.headline) == "Tool execution cost most: 200 ms, 33 % of the run."
     assert verdict.headline.numbers == {"ns": 200 * MS, "share": 200 / 605, "wall_ns": 605 * MS}
-    assert [text(f) for f in verdict.said][0] == "It was search."
+    assert next(text(f) for f in verdict.said) == "It was search."
 
 
 def test_what_was_split_by_estimate_is_said() -> None:
@@ -51,7 +51,7 @@ def test_an_estimate_that_cost_most_is_told_as_one() -> None:
 
 def test_a_cold_cache_costs_at_most_what_the_prompt_repeats() -> None:
     cold = found(two_prompts())["cold_cache"]
-    # 4,100 of 5,000 tokens were in the call before; 1,000 were held, so of 4,000 uncached ones 3,100 need not have been read.
+    # 4,100 of 5,000 tokens were in the call before and 1,000 were held: of 4,000 uncached ones 3,100 were read in vain.
     assert cold.saves_at_most_ns == 1000 * MS * 3100 // 4000
     assert cold.numbers == {
         "calls": 1, "repeated_tokens": 4100, "missed_tokens": 3100, "cached_tokens": 1000, "waited_ns": 1000 * MS,
@@ -68,7 +68,13 @@ def test_a_full_kv_cache_stands_beside_a_cold_cache() -> None:
 
 @pytest.mark.parametrize(
     "told",
-    [{"cached_tokens": None}, {"cached_tokens": 4090}, {"input_tokens": None}, {"prefill_ns": None}, {"model": "other"}],
+    [
+        {"cached_tokens": None},
+        {"cached_tokens": 4090},
+        {"input_tokens": None},
+        {"prefill_ns": None},
+        {"model": "other"},
+    ],
     ids=["cached tokens unknown", "cached but for a block", "prompt unknown", "unsplit", "another model"],
 )
 def test_no_cold_cache_is_claimed_where_the_facts_do_not_hold_it(told: dict[str, Any]) -> None:
@@ -76,7 +82,9 @@ def test_no_cold_cache_is_claimed_where_the_facts_do_not_hold_it(told: dict[str,
 
 
 def test_the_first_prompt_of_a_run_is_no_miss() -> None:
-    run = drawn_run("prefill 0 900 c1", calls=[call("c1", 0, 900, prefill_ns=900 * MS, input_tokens=9000, cached_tokens=0)])
+    run = drawn_run(
+        "prefill 0 900 c1", calls=[call("c1", 0, 900, prefill_ns=900 * MS, input_tokens=9000, cached_tokens=0)]
+    )
     assert "cold_cache" not in found(run)
     assert text(found(run)["cached_share"]) == "The cache held 0 % of the 9 000 prompt tokens of that call."
 
@@ -131,7 +139,8 @@ def test_waiting_in_an_engine_names_it_and_how_many_waited() -> None:
 
 def test_waiting_on_the_agents_side_is_not_laid_to_the_engine() -> None:
     run = drawn_run(
-        "queue 0 100 pool client\nqueue 100 110 c1 engine\ndecode 110 150 c1 engine", calls=[call("c1", 100, 50, queue_ns=10 * MS)]
+        "queue 0 100 pool client\nqueue 100 110 c1 engine\ndecode 110 150 c1 engine",
+        calls=[call("c1", 100, 50, queue_ns=10 * MS)],
     )
     told = found(run)
     assert text(told["own_queue"]) == "100 ms of waiting was on the agent’s side, before a call."
@@ -158,7 +167,9 @@ def test_an_unsplit_call_that_did_not_stream_says_why() -> None:
 
 
 def test_failed_attempts_of_a_call_are_what_is_unsplit_of_it() -> None:
-    run = drawn_run("model_unsplit 0 200 c1\nprefill 200 300 c1\ndecode 300 320 c1", calls=[call("c1", 0, 320, attempts=3)])
+    run = drawn_run(
+        "model_unsplit 0 200 c1\nprefill 200 300 c1\ndecode 300 320 c1", calls=[call("c1", 0, 320, attempts=3)]
+    )
     assert text(found(run)["call_retries"]) == "Round 1 took 3 attempts: 200 ms went into those that failed."
     assert found(run)["call_retries"].saves_at_most_ns == 200 * MS
 
@@ -179,7 +190,10 @@ def test_own_code_tells_where_its_longest_gap_lies() -> None:
         "orchestration 0 10 -\ndecode 10 50 c1\norchestration 50 90 -\ndecode 90 100 c2",
         calls=[call("c1", 10, 40), call("c2", 90, 10, round=2)],
     )
-    assert text(found(run)["own_code"]) == "The agent’s own code and gaps took 50 ms; the longest, 40 ms, came before round 2."
+    assert (
+        text(found(run)["own_code"])
+        == "The agent’s own code and gaps took 50 ms; the longest, 40 ms, came before round 2."
+    )
 
 
 def test_a_run_without_a_model_call_is_not_laid_to_the_agents_code() -> None:
@@ -189,7 +203,9 @@ def test_a_run_without_a_model_call_is_not_laid_to_the_agents_code() -> None:
 
 
 def test_a_run_in_flight_speaks_of_so_far() -> None:
-    assert judge(two_rounds(provisional=True, root_ended=False)).headline.text.startswith("So far tool execution cost most")
+    assert judge(two_rounds(provisional=True, root_ended=False)).headline.text.startswith(
+        "So far tool execution cost most"
+    )
 
 
 def test_a_run_without_time_says_that_nothing_was_measured() -> None:
@@ -200,12 +216,13 @@ def test_a_run_without_time_says_that_nothing_was_measured() -> None:
 
 def test_help_is_told_by_what_it_could_save_at_most() -> None:
     helps = judge(two_prompts()).helps
-    assert [f.code for f in helps][0] == "cold_cache"
+    assert next(f.code for f in helps) == "cold_cache"
     assert all(0 < (f.saves_at_most_ns or 0) <= 1700 * MS for f in helps)
 
 
 @pytest.mark.parametrize(
-    ("ns", "words"), [(9_172_000_000, "9.2 s"), (180_400_000, "180 ms"), (14_795_000_000, "15 s"), (8_440_000, "8.4 ms")]
+    ("ns", "words"),
+    [(9_172_000_000, "9.2 s"), (180_400_000, "180 ms"), (14_795_000_000, "15 s"), (8_440_000, "8.4 ms")],
 )
 def test_an_estimate_has_two_digits(ns: int, words: str) -> None:
     assert str(about(ns)).replace("\u202f", " ") == words

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
@@ -20,12 +20,13 @@ class Facts:
         self.amounts = run.stages_ns | run.outside_ns
         self.labels = labels(run.calls)
         self.asked = tools_of(run)
-        self.waited: dict[str | None, Counter[str]] = defaultdict(Counter)
+        self.waited: dict[tuple[str | None, str], int] = {}
         for phase in run.phases:
-            self.waited[phase.span_id][phase.owner] += phase.end_ns - phase.start_ns
+            key = phase.span_id, phase.owner
+            self.waited[key] = self.waited.get(key, 0) + phase.end_ns - phase.start_ns
 
     def waited_ns(self, spans: Iterable[str], *owners: str) -> int:
-        return sum(self.waited[span][owner] for span in spans if span in self.waited for owner in owners)
+        return sum([self.waited.get((span, owner), 0) for span in spans for owner in owners])
 
     def matters(self, ns: int, share: float = 0.02) -> bool:
         """Whether an amount is worth a sentence beside the whole run."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import Struct
+
 from ingest.frozen import Frozen
 
 
@@ -88,8 +90,7 @@ class CallRow:
     cost: str | None = None
 
 
-@dataclass(slots=True, kw_only=True)
-class ToolRow:
+class ToolRow(Struct, kw_only=True, gc=False):
     span_id: str
     name: str
     start_unix_ns: int

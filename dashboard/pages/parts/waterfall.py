@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ingest.read.span_times import SpanTimes
@@ -19,7 +19,6 @@ from .rounds import labels
 from .safetext import visible
 
 GAPS = ("tool_parsing", "orchestration")
-KINDS = {"agent": "a", "call": "c", "tool": "t", "span": "s"}
 _OWNER = {owner: at for at, owner in enumerate(ORDER)}
 _SHIFTED = re.compile(r"shifted by (-?\d+) ns")
 
@@ -27,10 +26,9 @@ _SHIFTED = re.compile(r"shifted by (-?\d+) ns")
 def waterfall(run: RunDetail, spans: Mapping[str, SpanTimes], roots: Sequence[str] = ()) -> dict[str, Any]:
     """What ``waterfall-data.js`` reads. ``roots`` are those of the trace's runs, whose spans stay out."""
     shifts = _shifts(run)
-    children = _tree(run, spans, set(roots) - {run.root_span_id}, shifts)
+    children, order = _tree(run, spans, set(roots) - {run.root_span_id}, shifts)
     rows = _Rows(run, spans, children, shifts)
-    for span_id, depth in _in_order(run.root_span_id, children):
-        rows.add(span_id, depth)
+    rows.add_all(order)
     return rows.columns() | {
         "run_id": run.run_id,
         "wall_ns": run.wall_ns,
@@ -46,26 +44,37 @@ def _shifts(run: RunDetail) -> dict[str, int]:
     return {span_id: int(found[1]) for span_id, found in told if span_id and found}
 
 
+Order = list[tuple[str, int]]  # span ids with their depth, parents before children
+
+
 def _tree(
     run: RunDetail, spans: Mapping[str, SpanTimes], foreign: set[str], shifts: Mapping[str, int]
-) -> dict[str, list[str]]:
+) -> tuple[dict[str, list[str]], Order]:
     """Children by span, by start. Calls and tools that lie outside the run's tree (orphans that the decomposition gave
     to this run) stand below its root, with what is below them."""
     facts = {fact.span_id: fact.start_unix_ns for fact in (*run.calls, *run.tools)}
-    starts = {span_id: span.start_unix_ns + shifts.get(span_id, 0) for span_id, span in spans.items()} | facts
+    starts = {span_id: span[2] for span_id, span in spans.items()} | facts
+    for span_id, by in shifts.items():
+        if span_id in spans:
+            starts[span_id] = spans[span_id].start_unix_ns + by
     children: dict[str, list[str]] = defaultdict(list)
-    for _, span_id in sorted((start, span_id) for span_id, start in starts.items()):
+    outside = foreign | {run.root_span_id}
+    for _, span_id in sorted(zip(starts.values(), starts, strict=True)):
         span = spans.get(span_id)
-        if span and span.parent_span_id and span_id != run.root_span_id and span_id not in foreign:
-            children[span.parent_span_id].append(span_id)
-    reached = {span_id for span_id, _ in _in_order(run.root_span_id, children)}
+        if span and span[0] and span_id not in outside:
+            children[span[0]].append(span_id)
+    order = _in_order(run.root_span_id, children)
+    reached = {span_id for span_id, _ in order}
+    hung = len(children.get(run.root_span_id, ()))
     for span_id in sorted(facts.keys() - reached, key=facts.__getitem__):
         if span_id not in reached:
             children[run.root_span_id].append(span_id)
             reached |= {below for below, _ in _in_order(span_id, children)}
-    if not foreign:
+    if not foreign and len(reached) < len(spans):
         _hang_strays(run.root_span_id, spans, children, reached)
-    return children
+    if len(children.get(run.root_span_id, ())) > hung:
+        order = _in_order(run.root_span_id, children)
+    return children, order
 
 
 def _hang_strays(root: str, spans: Mapping[str, SpanTimes], children: dict[str, list[str]], reached: set[str]) -> None:
@@ -78,25 +87,27 @@ def _hang_strays(root: str, spans: Mapping[str, SpanTimes], children: dict[str, 
             reached.add(parent)
 
 
-def _in_order(top: str, children: Mapping[str, list[str]]) -> Iterable[tuple[str, int]]:
+def _in_order(top: str, children: Mapping[str, list[str]]) -> Order:
     """Parents before children, with the depth; without recursion, and each span once, whatever cycles were sent."""
     seen: set[str] = set()
+    order: Order = []
     stack = [(top, 0)]
     while stack:
-        span_id, depth = stack.pop()
+        place = stack.pop()
+        span_id, depth = place
         if span_id in seen:
             continue
         seen.add(span_id)
-        yield span_id, depth
-        below = children.get(span_id)
-        if below:
+        order.append(place)
+        if span_id in children:
             depth += 1
-            stack += [(child, depth) for child in reversed(below)]
+            stack += [(child, depth) for child in reversed(children[span_id])]
+    return order
 
 
 class _Rows:
     """The columns, as they grow. ``to`` is told as the length; ``raw`` names the rows whose spans were sent with other
-    times than those shown."""
+    times than those shown, ``open`` those whose spans have not come."""
 
     def __init__(
         self,
@@ -124,48 +135,62 @@ class _Rows:
         self.open: list[int] = []
         self.shift: list[int] = []  # of those above and of the row itself, by depth
 
-    def add(self, span_id: str, depth: int) -> None:
-        """One more row; parents come before their children."""
-        span, fact = self.spans.get(span_id), self.calls.get(span_id) or self.tools.get(span_id)
-        row = len(self.ids)
-        self._lay(row, depth, span_id, fact, span)
-        self.ids.append(span_id)
-        self.depth.append(depth)
-        name = span.name if span else ""
+    def add_all(self, order: Order) -> None:
+        """One row for each; parents come before their children."""
+        self.ids = [span_id for span_id, _ in order]
+        self.depth = [depth for _, depth in order]
+        for row, (span_id, depth) in enumerate(order):
+            span = self.spans.get(span_id)
+            fact: CallRow | ToolRow | None = self.tools.get(span_id) or self.calls.get(span_id)
+            self._lay(row, depth, span_id, fact, span)
+            name = span.name if span else ""
+            if fact is None:
+                self.kinds.append("a" if span_id == self.run.root_span_id else "s")
+                title = name
+                failed = span is not None and span.failed
+            else:
+                title, failed = self._describe(row, fact, name)
+                failed = failed or (span is not None and span.failed)
+            self.name.append(self._named(title or ("unnamed span" if span else "not seen yet")))
+            self.span_name.append(self._named(name) if name and name != title else -1)
+            if failed:
+                self.failed.append(row)
+
+    def _describe(self, row: int, fact: CallRow | ToolRow, name: str) -> tuple[str, bool]:
+        """Title of a call or tool, and whether it failed; what else is to be said of it is noted."""
+        if fact.attempts > 1 or isinstance(fact, ToolRow):
+            note = _note(fact)
+            if note:
+                self.notes.append([row, note])
         if isinstance(fact, CallRow):
             self.kinds.append("c")
             self._call(row, fact)
-            title = fact.model or name
-        elif isinstance(fact, ToolRow):
-            self.kinds.append("a" if fact.agent else "t")
-            title = fact.name or name
-        else:
-            self.kinds.append("a" if span_id == self.run.root_span_id else "s")
-            title = name
-        self.name.append(self._named(title or ("unnamed span" if span else "not seen yet")))
-        self.span_name.append(self._named(name) if name and name != title else -1)
-        if (span and span.failed) or (fact and (fact.error or (isinstance(fact, ToolRow) and fact.ok is False))):
-            self.failed.append(row)
-        if fact and (note := _note(fact)):
-            self.notes.append([row, note])
+            return fact.model or name, fact.error is not None
+        self.kinds.append("a" if fact.agent else "t")
+        return fact.name or name, fact.ok is False or fact.error is not None
 
     def _lay(self, row: int, depth: int, span_id: str, fact: CallRow | ToolRow | None, span: SpanTimes | None) -> None:
         origin = self.run.start_unix_ns
-        del self.shift[depth:]
-        shift = (self.shift[-1] if self.shift else 0) + self.shifts.get(span_id, 0)
-        self.shift.append(shift)
-        sent = (span.start_unix_ns - origin, max(0, span.end_unix_ns - span.start_unix_ns)) if span else None
+        shift = self._shifted(depth, span_id) if self.shifts else 0
+        if span:
+            sent_start, sent_length = span.start_unix_ns - origin, max(0, span.end_unix_ns - span.start_unix_ns)
         if fact:
             start, length = fact.start_unix_ns - origin, fact.wall_ns
-        elif sent:
-            start, length = sent[0] + shift, sent[1]
+        elif span:
+            start, length = sent_start + shift, sent_length
         else:
             start, length = self._around(span_id)
             self.open.append(row)
         self.start.append(start)
         self.length.append(length)
-        if sent and sent != (start, length):
-            self.raw.append([row, *sent])
+        if span and (sent_start != start or sent_length != length):
+            self.raw.append([row, sent_start, sent_length])
+
+    def _shifted(self, depth: int, span_id: str) -> int:
+        del self.shift[depth:]
+        shift = (self.shift[-1] if self.shift else 0) + self.shifts.get(span_id, 0)
+        self.shift.append(shift)
+        return shift
 
     def _around(self, span_id: str) -> tuple[int, int]:
         """Of a span that has not come: the whole run of its root, else from the first to the last of what it holds."""
@@ -176,10 +201,7 @@ class _Rows:
         return start - self.run.start_unix_ns, max(span.end_unix_ns for span in held) - start
 
     def _named(self, name: str) -> int:
-        at = self.names.get(name)
-        if at is None:
-            at = self.names[name] = len(self.names)
-        return at
+        return self.names.setdefault(name, len(self.names))
 
     def _call(self, row: int, call: CallRow) -> None:
         """Its round, its first token, whether it is an estimate, and its own time as owner, length, …"""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import AsyncIterator, Iterator
 
+from asgiref.sync import sync_to_async
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import render
 
@@ -20,9 +22,16 @@ def otlp_json(request: HttpRequest, run_id: str) -> HttpResponseBase:
     pieces = written(request.access.scope, ids[0].hex()) if ids else None
     if pieces is None:
         raise Http404("no such run")
-    response = StreamingHttpResponse(pieces, content_type="application/json")
+    response = StreamingHttpResponse(_one_by_one(pieces), content_type="application/json")
     response["Content-Disposition"] = f'attachment; filename="{run_id}.otlp.json"'
     return response
+
+
+async def _one_by_one(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
+    """Each is written when the one before it has been sent. In the thread of the views, since it may read the store."""
+    write = sync_to_async(next)
+    while (piece := await write(pieces, None)) is not None:
+        yield piece
 
 
 def picture(request: HttpRequest, run_id: str) -> HttpResponse:

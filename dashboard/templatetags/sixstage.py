@@ -199,4 +199,4 @@ def durations_in_words(text: str) -> str:
 def what_it_does(code: str) -> str:
     """What a warning means for the figures; nothing for a code that nobody has explained."""
     told = oddities.EFFECTS.get(code, "")
-    return f"({told})" if told else ""
+    return f"Figures: {told}." if told else ""

@@ -58,6 +58,11 @@ class Verdict:
         bounded = [f for f in self.findings if f.saves_at_most_ns and f.action]
         return tuple(sorted(bounded, key=lambda f: -(f.saves_at_most_ns or 0)))
 
+    @property
+    def shows(self) -> tuple[Finding, ...]:
+        """What saves no time, and would let more of it be known."""
+        return tuple(f for f in self.findings if f.action and not f.saves_at_most_ns)
+
 
 def about(ns: int) -> Figure:
     """Two significant digits, as much as an estimate knows: 9.2 s, 180 ms."""

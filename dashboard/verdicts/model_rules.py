@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dashboard.figures import count, duration, percent, plural
+from dashboard.pages.parts.safetext import visible
 from dashboard.verdicts.facts import MODEL_INPUT, Facts
 from dashboard.verdicts.finding import Finding
 from ingest.read.values import CallRow
@@ -116,8 +117,9 @@ def engine_queue(facts: Facts) -> Iterator[Finding]:
     waited = [call for call in facts.run.calls if facts.waited_ns([call.span_id], "queue")]
     states = [c.engine_state for c in waited if c.engine_state]
     numbers: dict[str, int | float] = {"ns": engine_ns, "share": facts.share(engine_ns), "calls": len(waited)}
-    engines = {joined.engine_name for joined in states}
-    where = f"the queue of {engines.pop()}" if len(engines) == 1 else "the engine’s or a gateway’s queue"
+    engines = {call.engine_state.engine_name if call.engine_state else call.engine for call in waited}
+    only = engines.pop() if len(engines) == 1 else None
+    where = f"the queue of {visible(only)}" if only else "the engine’s or a gateway’s queue"
     text = f"Waiting in {where} cost {duration(engine_ns)} over {plural(len(waited), 'call')}"
     most = max((s.state.most_waiting for s in states if s.state.most_waiting), default=None)
     if most:
@@ -234,6 +236,7 @@ def unsplit(facts: Facts) -> Iterator[Finding]:
         numbers={"calls": len(calls), "ns": ns},
         spans=tuple(c.span_id for c in calls),
         text=f"First token unknown for {which}: {why}, so {duration(ns)} of model time stays unsplit.",
+        action="Stream the answers, and record when each first token came",
     )
 
 

@@ -49,11 +49,11 @@ export function drawLane(row, view, narrow) {
   if (!row.blocks.length) add(cell, view, row.from, row.to, `blk agent${row.open ? " is-open" : ""}`);
   for (const [owner, from, to] of row.gaps) add(cell, view, from, to, `blk gap sg-${cssName(owner)}`);
   if (!narrow) cell.append(...gapLabel(row, view));
-  let drawn = -Infinity;
+  const drawn = { true: -Infinity, false: -Infinity }; // what lies beside the path comes first, then the path, each in time order
   for (const [owner, from, to, estimated, aside] of row.blocks) {
     // Of pieces that share a hair's breadth one is enough: a folded agent may hold thousands.
-    if (to > from && view.at(to) - drawn < HAIR) continue;
-    drawn = view.at(to);
+    if (to > from && view.at(to) - drawn[aside] < HAIR) continue;
+    drawn[aside] = view.at(to);
     const failed = row.failed && row.kind === "tool";
     add(cell, view, from, to, `blk ${row.folded ? "within " : ""}${failed ? "failed" : `sg-${cssName(owner)}`}${estimated ? " is-estimated" : ""}${aside ? " aside" : ""}`);
   }

@@ -170,6 +170,8 @@ def _asked(call: CallRow, tools: Mapping[str, list[ToolRow]], answer: str | None
         return ", ".join(f"{name} × {n}" if n > 1 else name for name, n in names.items())
     if call.error:
         return "failed"
+    if "tool" in (call.finish_reason or "") or "function" in (call.finish_reason or ""):
+        return "tools, of which no span came"
     if call.span_id == answer:
         return "the answer" if run.root_ended else "nothing yet"
     return "no tool"

@@ -6,7 +6,7 @@ from django.urls import path
 from dashboard import health, metrics
 from dashboard.access import public
 from dashboard.api.routes import api
-from dashboard.pages import engines, live, run, runs, settings, status
+from dashboard.pages import engines, live, run, run_downloads, runs, settings, status
 
 urlpatterns = [
     path("", live.home, name="home"),
@@ -16,6 +16,10 @@ urlpatterns = [
     path("live/feeds", live.feeds, name="live-feeds"),
     path("runs", runs.page, name="runs"),
     path("runs/<str:run_id>", run.page, name="run"),
+    path("runs/<str:run_id>/parts", run.parts, name="run-parts"),
+    path("runs/<str:run_id>/rows", run.rows, name="run-rows"),
+    path("runs/<str:run_id>/otlp.json", run_downloads.otlp_json, name="run-otlp"),
+    path("runs/<str:run_id>/picture.svg", run_downloads.picture, name="run-picture"),
     path("runs/<str:run_id>/spans/<str:span_id>", run.span, name="run-span"),
     path("engines", engines.page, name="engines"),
     path("engines/<int:engine_id>", engines.engine, name="engine"),

@@ -15,7 +15,7 @@ from django.utils.safestring import SafeString
 from dashboard import figures
 from dashboard.figures import Figure
 from dashboard.package_static import library_name
-from dashboard.pages.parts import bar
+from dashboard.pages.parts import bar, oddities
 from dashboard.pages.parts.safetext import visible
 from ingest.read.values import RunRow
 
@@ -193,3 +193,10 @@ def cache_hit(row: RunRow) -> float | None:
 def durations_in_words(text: str) -> str:
     """A warning keeps its nanoseconds in the store; people read them as any other duration."""
     return re.sub(r"\b(\d+) ns\b", lambda found: str(figures.duration(int(found[1]))), text)
+
+
+@register.filter
+def what_it_does(code: str) -> str:
+    """What a warning means for the figures; nothing for a code that nobody has explained."""
+    told = oddities.EFFECTS.get(code, "")
+    return f"Figures: {told}." if told else ""

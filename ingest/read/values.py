@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import Struct
+
+from ingest.frozen import Frozen
+
 
 @dataclass(slots=True, kw_only=True)
 class RunRow:
@@ -86,8 +90,7 @@ class CallRow:
     cost: str | None = None
 
 
-@dataclass(slots=True, kw_only=True)
-class ToolRow:
+class ToolRow(Struct, kw_only=True, gc=False):
     span_id: str
     name: str
     start_unix_ns: int
@@ -110,8 +113,7 @@ class WarningRow:
     span_id: str | None = None
 
 
-@dataclass(slots=True, kw_only=True)
-class PhaseRow:
+class PhaseRow(Frozen, frozen=True, kw_only=True):
     """Who owned an interval; offsets count from the run's start. Phases tile the run."""
 
     start_ns: int

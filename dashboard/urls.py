@@ -6,15 +6,20 @@ from django.urls import path
 from dashboard import health, metrics
 from dashboard.access import public
 from dashboard.api.routes import api
-from dashboard.pages import engines, live, run, runs, settings, status
+from dashboard.pages import engines, find, live, run, runs, settings, status
 
 urlpatterns = [
     path("", live.home, name="home"),
+    path("find", find.page, name="find"),
     path("live", live.page, name="live"),
     path("live/figures", live.figures, name="live-figures"),
     path("live/charts", live.chart_data, name="live-charts"),
     path("live/feeds", live.feeds, name="live-feeds"),
     path("runs", runs.page, name="runs"),
+    path("runs/complete", runs.completion, name="runs-complete"),
+    path("runs/export", runs.export, name="runs-export"),
+    path("runs/views", runs.save, name="runs-views"),
+    path("runs/views/remove", runs.remove, name="runs-view-remove"),
     path("runs/<str:run_id>", run.page, name="run"),
     path("runs/<str:run_id>/spans/<str:span_id>", run.span, name="run-span"),
     path("engines", engines.page, name="engines"),

@@ -49,7 +49,7 @@ def stage_steps(scope: Scope, from_unix_ns: int, to_unix_ns: int, step_s: int) -
     step_ns = step_s * 10**9
     window = RunFilter(from_unix_ns=from_unix_ns // step_ns * step_ns, to_unix_ns=to_unix_ns)
     asked = Question(wanted=window, step=str(step_s), zone="UTC", kinds=(Kind.RUN,))
-    return [_step(start_ns, sums) for start_ns, _, sums in sums_by_step(scope, asked, to_unix_ns)]
+    return [_step(start_ns, sums) for start_ns, _, sums in sums_by_step(scope, asked, to_unix_ns).steps]
 
 
 def _step(start_unix_ns: int, sums: Sums) -> StageStep:

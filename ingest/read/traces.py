@@ -74,14 +74,14 @@ def jsonable(value: AttributeValue) -> Any:
 
 def _spans(scope: Scope, trace_id: bytes, with_events: bool) -> dict[str, Span]:
     """By span id; of spans that came more than once the last wins. Log records are read only to be shown as events."""
-    spans = {span.span_id: span for body in _bodies(scope, trace_id, Signal.TRACES) for span in spans_of(body)}
+    spans = {span.span_id: span for body in bodies(scope, trace_id, Signal.TRACES) for span in spans_of(body)}
     if not with_events:
         return spans
-    events = [event for body in _bodies(scope, trace_id, Signal.LOGS) for event in log_events_of(body)]
+    events = [event for body in bodies(scope, trace_id, Signal.LOGS) for event in log_events_of(body)]
     return {span.span_id: span for span in with_log_events(list(spans.values()), events)} if events else spans
 
 
-def _bodies(scope: Scope, trace_id: bytes, signal: Signal) -> Iterator[bytes]:
+def bodies(scope: Scope, trace_id: bytes, signal: Signal) -> Iterator[bytes]:
     where, parameters = scope.where("chunk")
     trace_where, trace_parameters = scope.where("trace")
     rows = select(

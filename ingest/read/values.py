@@ -214,6 +214,14 @@ class Facet:
 
 
 @dataclass(slots=True, kw_only=True)
+class Facets:
+    """``looked_from_unix_ns`` is set where the time was up first: runs that ended earlier are not counted."""
+
+    facets: list[Facet]
+    looked_from_unix_ns: int | None
+
+
+@dataclass(slots=True, kw_only=True)
 class Distribution:
     """Quantiles from log bins (relative error at most 1 %), sum and mean (rounded down) over ``count`` samples; None
     without samples."""

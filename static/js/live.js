@@ -1,6 +1,7 @@
 /* The Live page: news from the socket become refreshes of its parts, each at its own pace. */
 import { paced } from "sixstage/paced.js";
 import { showState, view } from "sixstage/live-state.js";
+import { nowClock } from "sixstage/times.js";
 import "sixstage/live-charts.js";
 import "sixstage/live-arrivals.js";
 
@@ -29,7 +30,7 @@ setInterval(all, 10000);
 
 const button = document.getElementById("pause");
 button.addEventListener("click", () => {
-  view.paused = view.paused ? null : { at: new Date(), runs: new Set() };
+  view.paused = view.paused ? null : { at: nowClock(), runs: new Set() };
   button.textContent = view.paused ? "Resume" : "Pause";
   button.setAttribute("aria-pressed", Boolean(view.paused));
   showState();

@@ -84,4 +84,4 @@ export function localise(root) {
 
 localise(document);
 // Right after a swap and before the next paint, so that no time is ever seen in the wrong zone.
-document.addEventListener("htmx:afterSwap", () => localise(document));
+for (const swap of ["htmx:afterSwap", "htmx:oobAfterSwap"]) document.addEventListener(swap, () => localise(document));

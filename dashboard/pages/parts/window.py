@@ -114,9 +114,7 @@ def read_zone(name: str) -> ZoneInfo:
         return ZoneInfo("UTC")
 
 
-def _instant(
-    parameters: Mapping[str, str], name: str, now_ns: int, zone: ZoneInfo, problems: list[str]
-) -> int | None:
+def _instant(parameters: Mapping[str, str], name: str, now_ns: int, zone: ZoneInfo, problems: list[str]) -> int | None:
     text = parameters.get(name, "").strip()
     if not text or (name == "to" and text == "now"):
         return None

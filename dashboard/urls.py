@@ -6,11 +6,14 @@ from django.urls import path
 from dashboard import health, metrics
 from dashboard.access import public
 from dashboard.api.routes import api
-from dashboard.pages import engines, find, live, run, runs, settings, status
+from dashboard.pages import engines, find, live, run, runs, settings, start, status
 
 urlpatterns = [
     path("", live.home, name="home"),
     path("find", find.page, name="find"),
+    path("start", start.page, name="start"),
+    path("start/progress", start.progress, name="start-progress"),
+    path("start/demo", start.demo, name="start-demo"),
     path("live", live.page, name="live"),
     path("live/now", live.now, name="live-now"),
     path("live/charts", live.chart_data, name="live-charts"),

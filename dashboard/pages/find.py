@@ -15,7 +15,7 @@ from ingest.read.run import current_run_id
 from ingest.read.runs import RunFilter, find_runs
 from ingest.scope import Scope
 
-PAGES = {"live": "live", "runs": "runs", "engines": "engines", "settings": "settings", "status": "status"}
+PAGES = ("live", "runs", "engines", "settings", "status", "start")
 _RUN = re.compile(r"[0-9a-f]{32}-[0-9a-f]{16}")
 _TRACE = re.compile(r"[0-9a-f]{32}")
 _IDS_FROM = 8  # hex digits that are more likely a trace than a word
@@ -34,7 +34,7 @@ def page(request: HttpRequest) -> HttpResponse:
 def _place(scope: Scope, text: str) -> tuple[str, list[str], dict[str, str]]:
     low = text.lower()
     if low in PAGES:
-        return PAGES[low], [], {}
+        return low, [], {}
     if _RUN.fullmatch(low):
         return "run", [current_run_id(scope, low) or low], {}
     if _TRACE.fullmatch(low):

@@ -6,15 +6,23 @@ from django.urls import path
 from dashboard import health, metrics
 from dashboard.access import public
 from dashboard.api.routes import api
-from dashboard.pages import engines, live, run, run_downloads, runs, settings, status
+from dashboard.pages import engines, find, live, run, run_downloads, runs, settings, start, status
 
 urlpatterns = [
     path("", live.home, name="home"),
+    path("find", find.page, name="find"),
+    path("start", start.page, name="start"),
+    path("start/progress", start.progress, name="start-progress"),
+    path("start/demo", start.demo, name="start-demo"),
     path("live", live.page, name="live"),
-    path("live/figures", live.figures, name="live-figures"),
+    path("live/now", live.now, name="live-now"),
     path("live/charts", live.chart_data, name="live-charts"),
-    path("live/feeds", live.feeds, name="live-feeds"),
+    path("live/older", live.older, name="live-older"),
     path("runs", runs.page, name="runs"),
+    path("runs/complete", runs.completion, name="runs-complete"),
+    path("runs/export", runs.export, name="runs-export"),
+    path("runs/views", runs.save, name="runs-views"),
+    path("runs/views/remove", runs.remove, name="runs-view-remove"),
     path("runs/<str:run_id>", run.page, name="run"),
     path("runs/<str:run_id>/parts", run.parts, name="run-parts"),
     path("runs/<str:run_id>/rows", run.rows, name="run-rows"),

@@ -12,6 +12,7 @@ from ninja import NinjaAPI, Query, Schema, Status
 from pydantic import Field
 
 from dashboard.access import Access, AccessRefused, refusal
+from dashboard.api.deploys import router as deploys
 from dashboard.api.engines import router as engines
 from dashboard.api.shapes import OwnPrices, Prices, Problem, RunList, RunWhole, Summary, TraceWhole
 from dashboard.api.tables import runs_table, summary_table
@@ -32,6 +33,7 @@ api = NinjaAPI(
     urls_namespace="api",
 )
 api.add_router("/engines", engines)
+api.add_router("/deploys", deploys)
 
 BIGINT = {"ge": -(2**63), "le": 2**63 - 1}
 
@@ -51,7 +53,7 @@ class Filters(Schema):
     user: str | None = None
     status: str | None = Field(None, description="ok, error or open")
     min_wall_ns: int | None = Field(None, **BIGINT)
-    q: str | None = Field(None, description="text in name, service, agent, session, user, error or trace id")
+    q: str | None = Field(None, description="a query (docs/query.md)", examples=["service:checkout wall>5s"])
 
     def as_filter(self) -> RunFilter:
         same = {f.name: getattr(self, f.name) for f in fields(RunFilter) if hasattr(self, f.name)}
@@ -86,7 +88,8 @@ def _without_nul(values: dict[str, Any]) -> dict[str, Any]:
 
 @api.exception_handler(BadFilter)
 def bad_filter(request: HttpRequest, error: BadFilter) -> HttpResponse:
-    return api.create_response(request, {"detail": str(error)}, status=422)
+    where = {} if error.at is None else {"at": error.at}
+    return api.create_response(request, {"detail": str(error)} | where, status=422)
 
 
 @api.exception_handler(PricesRefused)

@@ -240,6 +240,7 @@ class TraceWhole(Shape):
 
 class Problem(Shape):
     detail: str
+    at: int | None = Field(None, description="the character of q, from 0, at which it cannot be read")
 
 
 class Distribution(Shape):

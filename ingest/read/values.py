@@ -188,6 +188,7 @@ class LiveFigures:
     wall: Quantiles
     ttft: Quantiles
     tpot: Quantiles
+    queue: Quantiles
     tool_calls: int
     tool_failures: int
     input_tokens: int
@@ -198,13 +199,21 @@ class LiveFigures:
 
 @dataclass(slots=True, kw_only=True)
 class StageStep:
-    """Mean nanoseconds by owner of the runs that ended in one step of time; None where none ended."""
+    """Of what ended in one step of time: mean nanoseconds by owner, and quantiles and shares as key figures have them;
+    None where nothing ended. ``wall_bins`` are the runs by the bin of their wall time."""
 
     start_unix_ns: int
     runs: int
     failed_runs: int
     mean_ns: dict[str, int] | None
     mean_wall_ns: int | None
+    wall_bins: dict[int, int]
+    wall: Quantiles
+    ttft: Quantiles
+    tpot: Quantiles
+    queue: Quantiles
+    hit_rate: float | None
+    tool_failures: float | None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -213,6 +222,14 @@ class Facet:
 
     field: str
     values: list[tuple[str, int]]
+
+
+@dataclass(slots=True, kw_only=True)
+class Facets:
+    """``looked_from_unix_ns`` is set where the time was up first: runs that ended earlier are not counted."""
+
+    facets: list[Facet]
+    looked_from_unix_ns: int | None
 
 
 @dataclass(slots=True, kw_only=True)

@@ -22,6 +22,7 @@ def figures(**given: Any) -> LiveFigures:
         "wall": nothing,
         "ttft": nothing,
         "tpot": nothing,
+        "queue": nothing,
         "tool_calls": 0,
         "tool_failures": 0,
         "input_tokens": 0,

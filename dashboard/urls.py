@@ -6,7 +6,7 @@ from django.urls import path
 from dashboard import health, metrics
 from dashboard.access import public
 from dashboard.api.routes import api
-from dashboard.pages import engines, live, run, runs, settings, status
+from dashboard.pages import alert_changes, alerts, engines, live, run, runs, settings, status
 
 urlpatterns = [
     path("", live.home, name="home"),
@@ -22,6 +22,34 @@ urlpatterns = [
     path("settings/engines", engines.add, name="settings-engines"),
     path("settings/engines/<int:engine_id>", engines.change, name="settings-engine"),
     path("settings/engines/<int:engine_id>/remove", engines.remove, name="settings-engine-remove"),
+    path("alerts", alerts.page, name="alerts"),
+    path("alerts/firing", alerts.firing_now, name="alerts-firing"),
+    path("alerts/history", alerts.past, name="alert-history"),
+    path("alerts/firings/<uuid:firing_id>", alerts.firing, name="alert-firing"),
+    path("alerts/rules/new", alerts.new_rule, name="alert-rule-new"),
+    path("alerts/rules/preview", alerts.preview, name="alert-preview"),
+    path("alerts/rules.yaml", alerts.as_yaml, name="alert-yaml"),
+    path("alerts/rules/<int:rule_id>", alerts.rule, name="alert-rule"),
+    path("alerts/silences", alerts.silences, name="alert-silences"),
+    path("alerts/channels", alerts.channels, name="alert-channels"),
+    path("alerts/objectives", alerts.objectives, name="alert-objectives"),
+    path("settings/alerts/rules", alert_changes.add_rule, name="settings-alert-rules"),
+    path("settings/alerts/ready", alert_changes.add_ready, name="settings-alert-ready"),
+    path("settings/alerts/file", alert_changes.take_file, name="settings-alert-file"),
+    path("settings/alerts/rules/<int:rule_id>", alert_changes.change_rule, name="settings-alert-rule"),
+    path("settings/alerts/rules/<int:rule_id>/remove", alert_changes.remove_rule, name="settings-alert-rule-remove"),
+    path("settings/alerts/firings/<uuid:firing_id>/seen", alert_changes.see, name="settings-alert-seen"),
+    path("settings/alerts/silences", alert_changes.add_silence, name="settings-alert-silences"),
+    path("settings/alerts/silences/<int:silence_id>/end", alert_changes.end_silence, name="settings-alert-silence-end"),
+    path("settings/alerts/channels", alert_changes.add_channel, name="settings-alert-channels"),
+    path("settings/alerts/channels/<int:channel_id>", alert_changes.change_channel, name="settings-alert-channel"),
+    path("settings/alerts/channels/<int:channel_id>/remove", alert_changes.remove_channel,
+         name="settings-alert-channel-remove"),
+    path("settings/alerts/channels/<int:channel_id>/test", alert_changes.try_channel,
+         name="settings-alert-channel-test"),
+    path("settings/alerts/objectives", alert_changes.add_objective, name="settings-alert-objectives"),
+    path("settings/alerts/objectives/<int:slo_id>/remove", alert_changes.remove_objective,
+         name="settings-alert-objective-remove"),
     path("settings/", settings.page, name="settings"),
     path("settings/project", settings.rename, name="settings-project"),
     path("settings/limits", settings.limit, name="settings-limits"),

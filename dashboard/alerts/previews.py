@@ -108,7 +108,7 @@ def _runs(project: Project, rule: Rule, slo: Slo | None, to_ns: int, now_ns: int
     })  # fmt: skip
     for start, end in _joined(closer[-2 * CLOSER_MOST :]):
         _look_closer(scope, rule, looked, start, end, now_ns)
-    return looked, "every minute where anything was out of bounds, else every quarter-hour"
+    return looked, "closely where anything was out of bounds"
 
 
 def _by_quarters(rule: Rule) -> Rule:

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_safe
 from dashboard.access import Access
 from dashboard.alerts import history, previews
 from dashboard.alerts.as_code import export
+from dashboard.alerts.core.quiet import DAYS
 from dashboard.alerts.core.written import RuleRefused, read_rule
 from dashboard.alerts.models import AlertRule, Channel, Firing, Notification
 from dashboard.alerts.models.rule import slos_of
@@ -137,8 +138,8 @@ def show_silences(request: HttpRequest, status: int = 200, **said: Any) -> HttpR
     access, now_ns = access_of(request), time.time_ns()
     rows = [alert_rows.silence_row(row, now_ns) for row in open_silences(access.project, now_ns)]
     prefilled = {"matchers": request.GET.get("matchers", "")[:1000]}
-    context = frame(request, "silences") | {"silences": rows, "given": request.POST or prefilled, "now_ns": now_ns}
-    return render(request, "alerts/silences.html", context | said, status=status)
+    context = frame(request, "silences") | {"silences": rows, "given": request.POST or prefilled, "days": DAYS} | said
+    return render(request, "alerts/silences.html", context, status=status)
 
 
 @never_cache

@@ -12,6 +12,9 @@ from ninja import NinjaAPI, Query, Schema, Status
 from pydantic import Field
 
 from dashboard.access import Access, AccessRefused, refusal
+from dashboard.api.alerts import REFUSED as ALERTS_REFUSED
+from dashboard.api.alerts import router as alerts
+from dashboard.api.alerts import silences
 from dashboard.api.deploys import router as deploys
 from dashboard.api.engines import router as engines
 from dashboard.api.shapes import OwnPrices, Prices, Problem, RunList, RunWhole, Summary, TraceWhole
@@ -34,6 +37,8 @@ api = NinjaAPI(
 )
 api.add_router("/engines", engines)
 api.add_router("/deploys", deploys)
+api.add_router("/alerts", alerts)
+api.add_router("/silences", silences)
 
 BIGINT = {"ge": -(2**63), "le": 2**63 - 1}
 
@@ -90,6 +95,14 @@ def _without_nul(values: dict[str, Any]) -> dict[str, Any]:
 def bad_filter(request: HttpRequest, error: BadFilter) -> HttpResponse:
     where = {} if error.at is None else {"at": error.at}
     return api.create_response(request, {"detail": str(error)} | where, status=422)
+
+
+def alerts_refused(request: HttpRequest, error: Exception) -> HttpResponse:
+    return api.create_response(request, {"detail": str(error)}, status=422)
+
+
+for _refusal in ALERTS_REFUSED:
+    api.add_exception_handler(_refusal, alerts_refused)
 
 
 @api.exception_handler(PricesRefused)

@@ -35,6 +35,7 @@ INSTALLED_APPS = [
     "ninja",
     "ingest",
     "dashboard",
+    "dashboard.reports",
 ]
 
 MIDDLEWARE = [

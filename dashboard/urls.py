@@ -6,7 +6,7 @@ from django.urls import path
 from dashboard import health, metrics
 from dashboard.access import public
 from dashboard.api.routes import api
-from dashboard.pages import engines, live, run, runs, settings, status
+from dashboard.pages import engines, live, reports, run, runs, settings, status
 
 urlpatterns = [
     path("", live.home, name="home"),
@@ -19,6 +19,11 @@ urlpatterns = [
     path("runs/<str:run_id>/spans/<str:span_id>", run.span, name="run-span"),
     path("engines", engines.page, name="engines"),
     path("engines/<int:engine_id>", engines.engine, name="engine"),
+    path("reports", reports.page, name="reports"),
+    path("reports/<str:iso_week>.csv", reports.week_csv, name="report-csv"),
+    path("reports/<str:iso_week>.pdf", reports.week_pdf, name="report-pdf"),
+    path("reports/<str:iso_week>", reports.week, name="report"),
+    path("settings/reports", reports.set_schedule, name="settings-reports"),
     path("settings/engines", engines.add, name="settings-engines"),
     path("settings/engines/<int:engine_id>", engines.change, name="settings-engine"),
     path("settings/engines/<int:engine_id>/remove", engines.remove, name="settings-engine-remove"),

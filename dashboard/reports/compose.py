@@ -53,14 +53,16 @@ def compose(told: Told) -> Report:
     speaker = Speaker(week, last.range_ns(zone), (from_ns, to_ns))
     facts = facts_of(ALL, told.before, told.after)
     split = split_change(_units(told.before), _units(told.after), OWNER_NAMES)
-    moved = _moved(told, split) if split else []
+    moved = _moved(told, split)
     state = _state(facts, moved, told)
     break_at = _break(told, moved[0]) if state is State.CHANGED and moved else None
+    slowest = max((m for m in moved if m.slower), key=lambda m: m.ns, default=None)
     said = _say(told, speaker, state, facts, split, moved, break_at)
     return Report(
         project=told.project, project_name=told.project_name, week=str(week), zone=zone.key, from_unix_ns=from_ns,
         to_unix_ns=to_ns, before_from_unix_ns=before_ns, state=state, whole=told.now_ns >= to_ns,
-        headline=said[0], sentences=said[1:], act=_act(speaker, state, facts, moved),
+        headline=said[0], sentences=said[1:], act=_act(speaker, state, facts, slowest),
+        act_ns=slowest.ns if slowest and state is State.CHANGED else None,
         runs_before=facts.before.runs, runs_after=facts.after.runs, measures=[_measure(told, *m) for m in MEASURES],
         split=split, days=list(_days(told)), break_day=None if break_at is None else week.days[break_at].isoformat(),
         lead=moved[0].service if moved else None,
@@ -91,9 +93,11 @@ def _units(week: Binned) -> dict[tuple[str | None, tuple[str, ...]], Amount]:
     }
 
 
-def _moved(told: Told, split: Split) -> list[Moved]:
+def _moved(told: Told, split: Split | None) -> list[Moved]:
     """Services that changed beyond the noise; the one that weighs most in the mean of all runs first, slower before
     faster ones."""
+    if split is None:
+        return []
     found = []
     for service in names("service", told.before, told.after):
         facts = facts_of(("service", service), told.before, told.after)
@@ -172,12 +176,11 @@ def _caches(told: Told) -> Iterator[tuple[str, Facts]]:
             yield service, facts
 
 
-def _act(speaker: Speaker, state: State, facts: Facts, moved: Sequence[Moved]) -> Sentence | None:
+def _act(speaker: Speaker, state: State, facts: Facts, slowest: Moved | None) -> Sentence | None:
     if state is not State.CHANGED:
         return None
-    slower = [m for m in moved if m.slower]
-    if slower:
-        return speaker.act_on(max(slower, key=lambda m: m.ns))
+    if slowest:
+        return speaker.act_on(slowest)
     return speaker.look_at_failures() if facts.failures.rose else speaker.no_need()
 
 

@@ -6,7 +6,14 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from dashboard.reports.noise import LEAST_CHANGE, Change, mean_change, quantile_change, share_change, weighted_share_change
+from dashboard.reports.noise import (
+    LEAST_CHANGE,
+    Change,
+    mean_change,
+    quantile_change,
+    share_change,
+    weighted_share_change,
+)
 from ingest.packed import OWNERS
 from ingest.read.figuring import Sums
 from ingest.rollups.counting import SHARE_ONE, Flag, Kind

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from zoneinfo import ZoneInfo
 
@@ -11,7 +11,7 @@ from dashboard.reports.values import Report, WorthRun
 from dashboard.reports.weeks import Week
 from ingest.models import Project
 from ingest.prices import read_pricing
-from ingest.read.binned import read_binned
+from ingest.read.binned import Binned, read_binned
 from ingest.read.runs import RunFilter, find_runs
 from ingest.rollups.counting import Key, Kind
 from ingest.scope import Scope
@@ -35,6 +35,13 @@ def read_told(project: Project, week: Week, now_ns: int) -> Told:
         project=project.slug, project_name=project.name, week=week, zone=zone, now_ns=now_ns, before=before, after=after,
         history=history, days=days, currency=read_pricing(scope).currency,
     )  # fmt: skip
+
+
+def read_totals(project: Project, weeks: Sequence[Week], now_ns: int) -> list[Binned]:
+    """Of weeks that follow each other, all runs of each."""
+    zone = ZoneInfo(project.zone)
+    bounds = [week.range_ns(zone)[0] for week in weeks] + [weeks[-1].range_ns(zone)[1]]
+    return read_binned(Scope(project_id=project.pk), bounds, (Kind.RUN,), _all, now_ns, plain=True)
 
 
 def read_worth(project: Project, report: Report, now_ns: int) -> list[WorthRun]:

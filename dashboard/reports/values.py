@@ -178,6 +178,7 @@ class Report:
     headline: Sentence
     sentences: list[Sentence]
     act: Sentence | None
+    act_ns: int | None  # of the change of the mean: what acting is about
     runs_before: int
     runs_after: int
     measures: list[Measure]

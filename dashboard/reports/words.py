@@ -9,7 +9,7 @@ from dashboard.reports.facts import Facts
 from dashboard.reports.noise import Change
 from dashboard.reports.parts import Cause as Where
 from dashboard.reports.parts import Split
-from dashboard.reports.paths import Place, group_name
+from dashboard.reports.paths import Place
 from dashboard.reports.values import Sentence
 from dashboard.reports.weeks import Week
 from dashboard.reports.writing import Writer
@@ -293,7 +293,7 @@ class Speaker:
             Why.INPUT: f"what {name_of(mover.service)} puts into its context",
             Why.OUTPUT: f"why {name_of(mover.service)} writes more", Why.TPOT: "the engine’s load",
         }.get(mover.cause.why, f"{STAGE_WORDS[mover.cause.stage]} of {name_of(mover.service)}")  # fmt: skip
-        part = w.part(self.week, f"movers/service/{group_name(mover.service)}/part_ns", mover.ns)
+        part = w.part(self.week, "act_ns", mover.ns)
         return w.sentence(f"Worth acting on: look at {what}. It is {part} of the change of the mean run.", "worse")
 
     def no_need(self) -> Sentence:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 from urllib.parse import parse_qs, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
@@ -123,6 +123,12 @@ class Config:
     allowed_targets: list[str]
     engines_file: Path | None
     prices_file: Path | None
+    smtp_host: str
+    smtp_port: int
+    smtp_security: str
+    smtp_user: str
+    smtp_password: str
+    smtp_from: str
 
     @property
     def open(self) -> bool:
@@ -182,7 +188,21 @@ def read_config(values: Mapping[str, str] = os.environ) -> Config:
         log_format=env.choice("LOG_FORMAT", "json" if mode == "production" else "text", ("json", "text")),
         allowed_targets=env.names("ALLOWED_TARGETS"), engines_file=Path(engines_file) if engines_file else None,
         prices_file=Path(given).absolute() if (given := env.text("PRICES_FILE", "")) else None,
+        **_smtp(env),
     )  # fmt: skip
+
+
+def _smtp(env: Environment) -> dict[str, Any]:
+    """The mail server; without a host no mail is sent."""
+    security = env.choice("SMTP_SECURITY", "starttls", ("starttls", "tls", "none"))
+    host = env.text("SMTP_HOST", "")
+    if host and not env.text("SMTP_FROM", ""):
+        env.required("SMTP_FROM", "mails need a sender, such as Sixstage <alerts@example.org>")
+    return {
+        "smtp_host": host, "smtp_port": env.port("SMTP_PORT", {"starttls": 587, "tls": 465, "none": 25}[security]),
+        "smtp_security": security, "smtp_user": env.text("SMTP_USER", ""),
+        "smtp_password": env.text("SMTP_PASSWORD", ""), "smtp_from": env.text("SMTP_FROM", ""),
+    }  # fmt: skip
 
 
 def database_number(redis_url: str) -> str:

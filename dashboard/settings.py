@@ -35,6 +35,7 @@ INSTALLED_APPS = [
     "ninja",
     "ingest",
     "dashboard",
+    "dashboard.alerts",
     "dashboard.reports",
 ]
 
@@ -142,6 +143,13 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
+
+# Alerts and reports by e-mail; without a host there are none.
+EMAIL_HOST, EMAIL_PORT = CONFIG.smtp_host, CONFIG.smtp_port
+EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = CONFIG.smtp_user, CONFIG.smtp_password
+EMAIL_USE_TLS, EMAIL_USE_SSL = CONFIG.smtp_security == "starttls", CONFIG.smtp_security == "tls"
+EMAIL_TIMEOUT = 15
+DEFAULT_FROM_EMAIL = CONFIG.smtp_from
 
 LOGGING = {
     "version": 1,

@@ -11,3 +11,8 @@ def free_ports() -> dict[str, str]:
     with ExitStack() as stack:
         servers = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in PORTS]
         return {name: str(server.getsockname()[1]) for name, server in zip(PORTS, servers, strict=True)}
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])

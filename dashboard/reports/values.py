@@ -163,6 +163,27 @@ class WorthRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AlertRow:
+    """A rule that fired in the week: how often, and for how long in all of it."""
+
+    rule: str
+    severity: str
+    fired: int
+    firing_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SloRow:
+    """An objective over the week; None where nothing counted for it."""
+
+    name: str
+    target: float
+    share: float | None
+    total: int
+    is_met: bool | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
     """One project's week."""
 
@@ -192,3 +213,5 @@ class Report:
     cost: CostRow | None
     quality: Quality
     worth: list[WorthRun]
+    alerts: list[AlertRow] = field(default_factory=list)
+    slos: list[SloRow] = field(default_factory=list)

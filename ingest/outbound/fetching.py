@@ -139,7 +139,7 @@ class Fetcher:
         except RefusedAddress as error:
             raise FetchFailed("refused_address", str(error)) from None
         except httpx.TransportError as error:
-            raise _failed(error) from None
+            raise failed(error) from None
         except OSError as error:  # the name server's answer
             raise FetchFailed("unreachable", f"the host cannot be found: {error.strerror or error}") from None
         except (httpx.InvalidURL, httpx.HTTPError, UnicodeError, ValueError) as error:
@@ -213,7 +213,7 @@ def _too_large(limit_bytes: int) -> str:
     return f"the answer is larger than {limit_bytes >> 20} MiB"
 
 
-def _failed(error: httpx.TransportError) -> FetchFailed:
+def failed(error: httpx.TransportError) -> FetchFailed:
     said = str(error)[:300] or type(error).__name__
     if isinstance(error, httpx.TimeoutException):
         return FetchFailed("timeout", "no connection in time")

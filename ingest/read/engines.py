@@ -11,6 +11,7 @@ from django.db import connection
 from ingest.engines.differences import Sample
 from ingest.engines.figures import SHARES, Figures, figures, gauge, models_of, spread
 from ingest.engines.names import METRICS, Type, Unit
+from ingest.engines.store import day_of
 from ingest.engines.windows import hit_rate, speculation
 from ingest.models import EngineTarget
 from ingest.read.engine_samples import NS, Step, steps
@@ -111,6 +112,18 @@ def read_failures(scope: Scope, engine_id: int, since_ns: int, limit: int = 50) 
             [scope.project_id, engine_id, since_ns, limit],
         )
         return [FailureRow(at_unix_ns=a, took_ms=t, reason=r, detail=d) for a, t, r, d in cursor.fetchall()]
+
+
+def count_failures(scope: Scope, engine_ids: Sequence[int], from_ns: int, to_ns: int) -> dict[int, int]:
+    """How many scrapes of each engine failed from one instant to another."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT target_id, count(*) FROM ingest_engine_failure
+               WHERE project_id = %s AND target_id = ANY(%s) AND day BETWEEN %s AND %s
+                 AND at_unix_ns >= %s AND at_unix_ns < %s GROUP BY target_id""",
+            [scope.project_id, list(engine_ids), day_of(from_ns), day_of(to_ns), from_ns, to_ns],
+        )
+        return dict(cursor.fetchall())
 
 
 def series_names() -> list[str]:

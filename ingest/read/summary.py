@@ -55,6 +55,15 @@ class Question:
     budget_s: float = BUDGET_S
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupedSums:
+    """``bounds`` are borders of the steps, ``sums`` by step, group and whether that is the rest beyond the bound."""
+
+    bounds: list[int]
+    sums: dict[tuple[int, str | None, bool], Sums]
+    looked_from_ns: int | None
+
+
 def read_kinds(told: str | None) -> tuple[Kind, ...]:
     """Of what figures are asked for, as the API says it. Raises BadFilter."""
     known = {f"{kind.name.lower()}s": kind for kind in Kind}
@@ -77,6 +86,12 @@ def sums_by_step(scope: Scope, asked: Question, now_ns: int) -> list[tuple[int, 
     for (at, _, _), sums in reading.sums.items():
         steps[at][2].merge(sums)
     return steps
+
+
+def sums_by_group(scope: Scope, asked: Question, now_ns: int) -> GroupedSums:
+    """As ``sums_by_step``, of each group by itself. Raises BadFilter."""
+    reading, _ = _read(scope, asked, now_ns)
+    return GroupedSums(bounds=reading.bounds, sums=reading.sums, looked_from_ns=reading.looked_from_ns)
 
 
 def _read(scope: Scope, asked: Question, now_ns: int) -> tuple[Reading, str]:

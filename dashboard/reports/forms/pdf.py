@@ -113,6 +113,13 @@ def _figures(sheet: Sheet) -> list[Flowable]:
         story += _part("", _table(rows + [list(r.cells) for r in sheet.completion], (58, 20, 24, 24), right=(1, 2, 3)))
     plain = [*([sheet.cost.cells] if sheet.cost else []), *(row.cells for row in sheet.quality)]
     story += _part("", _table([["Cost and data quality", "", "", ""], *map(list, plain)], (58, 30, 30, 40), right=(1, 2)))
+    if sheet.slos:
+        rows = [["Objectives", "", sheet.week_name, "target", ""]]
+        rows += [[c[0], Delta(text=c[1], tone=tone), *c[2:]] for c, tone in ((r.cells, tone) for r, tone in sheet.slos)]
+        story += _part("", _table(rows, (58, 28, 20, 20, 30), right=(2, 3, 4)))
+    if sheet.alerts:
+        alerts: list[list[str | Delta]] = [["Alerts that fired", "severity", "fired", "for"]]
+        story += _part("", _table(alerts + [list(r.cells) for r in sheet.alerts], (80, 28, 24, 30), right=(2, 3)))
     if sheet.worth:
         rows = [["Runs worth opening", "why", "wall", "run"]]
         rows += [[who, why, wall, run] for run, who, why, wall in sheet.worth]

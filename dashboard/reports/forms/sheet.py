@@ -152,6 +152,8 @@ class Sheet:
     completion: list[Row]
     cost: Row | None
     quality: list[Row]
+    alerts: list[Row]
+    slos: list[tuple[Row, str]]  # and its tone
     worth: list[tuple[str, str, str, str]]  # run id, whose, why, wall
     foot: str
 
@@ -173,6 +175,11 @@ def write_sheet(report: Report) -> Sheet:
         shift=_shift(report.split, week_name, last_name) if report.split else None,
         movers=[_movers(movers) for movers in report.movers if movers.rows], rates=list(_rates(report)),
         completion=list(_completion(report)), cost=_cost(report), quality=list(_quality(report)),
+        alerts=[
+            Row(cells=[a.rule, a.severity, figures.plural(a.fired, "time"), str(figures.duration(a.firing_ns))])
+            for a in report.alerts
+        ],
+        slos=list(_slos(report)),
         worth=[(run.run_id, run.service or run.name, run.why, str(figures.duration(run.wall_ns))) for run in report.worth],
         foot=FOOT,
     )  # fmt: skip
@@ -359,6 +366,18 @@ def _quality(report: Report) -> Iterator[Row]:
         yield Row(cells=[name, figures.grouped(number), _share(number, quality.calls), "of model calls"])
     yield Row(cells=["Runs with time that nobody splits", figures.grouped(quality.unsplit_runs),
                      _share(quality.unsplit_runs, quality.runs), "of runs"])  # fmt: skip
+
+
+def _slos(report: Report) -> Iterator[tuple[Row, str]]:
+    for slo in report.slos:
+        verdict = {True: "met", False: "missed", None: "nothing counted"}[slo.is_met]
+        cells = [slo.name, verdict, _exact_share(slo.share), _exact_share(slo.target), f"of {figures.grouped(slo.total)}"]
+        yield Row(cells=cells), "worse" if slo.is_met is False else ""
+
+
+def _exact_share(share: float | None) -> str:
+    """Two decimals: objectives lie close to the whole."""
+    return figures.UNKNOWN if share is None else f"{share * 100:.2f}{THIN}%"
 
 
 def _three(*counts: int) -> Sequence[tuple[str, int]]:

@@ -95,6 +95,12 @@ def _lines(report: Report) -> Iterator[Line]:
     for row in sheet.quality:
         name, number, share, of_what = row.cells
         yield {**head, "section": "quality", "of": name, "figure": of_what, "unit": "share", "shown": share, "count": number}
+    for slo, (row, _) in zip(report.slos, sheet.slos, strict=True):
+        yield {**head, "section": "objectives", "of": slo.name, "figure": row.cells[1], "unit": "share",
+               "shown": row.cells[2], "shown_before": row.cells[3], "value": slo.share, "count": slo.total}  # fmt: skip
+    for alert, row in zip(report.alerts, sheet.alerts, strict=True):
+        yield {**head, "section": "alerts", "of": alert.rule, "figure": f"firing, {alert.severity}", "unit": "ns",
+               "shown": row.cells[3], "value": alert.firing_ns, "count": alert.fired}  # fmt: skip
     for run in report.worth:
         yield {**head, "section": "runs", "of": run.run_id, "figure": run.why, "unit": "ns", "value": run.wall_ns}
 

@@ -51,6 +51,11 @@ def _tables(sheet: Sheet) -> list[str]:
     if sheet.cost:
         told.append(table("", [sheet.cost.cells]))
     told.append(table("How much was measured", [row.cells for row in sheet.quality]))
+    if sheet.slos:
+        rows = [["Objectives", "", sheet.week_name, "target", ""]]
+        told.append(table("", rows + [row.cells for row, _ in sheet.slos]))
+    if sheet.alerts:
+        told.append(table("Alerts that fired", [row.cells for row in sheet.alerts]))
     if sheet.worth:
         told.append(table("Runs worth opening", [[who, why, wall, run] for run, who, why, wall in sheet.worth]))
     return told

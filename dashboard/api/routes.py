@@ -13,6 +13,7 @@ from pydantic import Field
 
 from dashboard.access import Access, AccessRefused, refusal
 from dashboard.api.engines import router as engines
+from dashboard.api.reports import router as reports
 from dashboard.api.shapes import OwnPrices, Prices, Problem, RunList, RunWhole, Summary, TraceWhole
 from dashboard.api.tables import runs_table, summary_table
 from dashboard.models import Role
@@ -32,6 +33,7 @@ api = NinjaAPI(
     urls_namespace="api",
 )
 api.add_router("/engines", engines)
+api.add_router("/reports", reports)
 
 BIGINT = {"ge": -(2**63), "le": 2**63 - 1}
 

@@ -1,9 +1,9 @@
 """Why something got slower or faster: the largest part of the change, and beneath it the figure that moved. Pure.
 
-The rules, in this order: a service's models were exchanged; else the stage group that moved most is named, and what in it
-moved beyond the noise: of tool execution a tool that is slower or asked for more often, of reading (prefill and
-re-encoding) a colder cache, more calls a run or a longer input, of writing longer answers or slower ones. Where nothing
-beneath is more than noise, the stage alone is named.
+The rules, in this order: a service's models were exchanged; else the stage group that moved most is named, and what
+in it moved beyond the noise: of tool execution a tool that is slower or asked for more often, of reading (prefill and
+re-encoding) a colder cache, more calls a run or a longer input, of writing longer answers or slower ones. Where
+nothing beneath is more than noise, the stage alone is named.
 """
 
 from __future__ import annotations
@@ -59,7 +59,8 @@ class Cause:
 def explain(
     service: str | None, before: Binned, after: Binned, split: Split, direction: int, only: str | None = None
 ) -> Cause:
-    """The cause of a service's change in a direction, 1 for slower, -1 for faster; of one stage's if ``only`` it moved."""
+    """The cause of a service's change in a direction, 1 for slower, -1 for faster; of one stage's if ``only`` it
+    moved."""
     facts = facts_of(("service", service), before, after)
     by_group = {
         group: sum(

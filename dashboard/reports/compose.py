@@ -79,8 +79,8 @@ def _state(facts: Facts, moved: Sequence[Moved], told: Told) -> State:
         return State.FIRST
     if min(facts.before.runs, facts.after.runs) < FEW:
         return State.FEW
-    changed = facts.moved or moved or facts.failures.claimed or list(_tools(told)) or list(_caches(told))
-    return State.CHANGED if changed else State.QUIET
+    changed = facts.moved or moved or facts.failures.claimed
+    return State.CHANGED if changed or any(_tools(told)) or any(_caches(told)) else State.QUIET
 
 
 def _units(week: Binned) -> dict[tuple[str | None, tuple[str, ...]], Amount]:
@@ -225,7 +225,13 @@ def _movers(told: Told, dimension: str, kind: Kind, split: Split | None, moved: 
             part_ns=split.ns(service=name) if of_service and split else None,
             totals_ns={owner: facts.after.sum(Kind.RUN, owner) for owner in OWNER_NAMES} if of_service else {},
         ))  # fmt: skip
-    rows.sort(key=lambda row: (not (row.slower or row.faster), -abs((row.mean.difference or 0) * row.after_count), row.name or ""))
+    rows.sort(
+        key=lambda row: (
+            not (row.slower or row.faster),
+            -abs((row.mean.difference or 0) * row.after_count),
+            row.name or "",
+        )
+    )
     return Movers(
         dimension=dimension, of={Kind.RUN: "runs", Kind.CALL: "model calls", Kind.TOOL: "calls"}[kind],
         rows=rows[:MOST_ROWS], left_off=max(0, len(rows) - MOST_ROWS),
@@ -234,7 +240,7 @@ def _movers(told: Told, dimension: str, kind: Kind, split: Split | None, moved: 
 
 def _rates(facts: Facts) -> list[Rate]:
     return [
-        Rate(name="cache_hit_rate", label="Cache hit rate", of_what="input tokens of model calls",
+        Rate(name="cache_hit_rate", label="Cache hit rate", of_what="model calls that tell of cached tokens",
              path="calls/cache_hit_rate", change=facts.cache_hits, more_is_better=True),
         Rate(name="tool_success", label="Tool success", of_what="tool calls whose end is known",
              path="tools/success_rate", change=facts.tool_success, more_is_better=True),

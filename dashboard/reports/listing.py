@@ -25,10 +25,19 @@ class WeekRow:
     week: Week
     days: str
     is_open: bool
-    runs: Figure
-    p95: Figure
+    count: int
+    p95_ns: int | None
+    claimed: bool
     delta: Delta
     said: str
+
+    @property
+    def runs(self) -> Figure:
+        return count(self.count)
+
+    @property
+    def p95(self) -> Figure:
+        return duration(self.p95_ns)
 
 
 def list_weeks(project: Project, now_ns: int, before: Week | None = None) -> list[WeekRow]:
@@ -43,7 +52,8 @@ def list_weeks(project: Project, now_ns: int, before: Week | None = None) -> lis
         if facts.after.runs or str(week) in kept:
             rows.append(WeekRow(
                 week=week, days=span_of_days(week), is_open=now_ns < week.range_ns(ZoneInfo(project.zone))[1],
-                runs=count(facts.after.runs), p95=duration(_whole(facts.p95.after)), delta=delta(facts.p95),
+                count=facts.after.runs, p95_ns=_whole(facts.p95.after), claimed=facts.p95.claimed,
+                delta=delta(facts.p95),
                 said=read_kept(kept[str(week)]).headline.text if str(week) in kept else "",
             ))  # fmt: skip
     return rows[::-1]

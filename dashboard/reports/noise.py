@@ -1,12 +1,14 @@
 """How sure a change is: intervals by the bootstrap over bins, and what may be claimed at all. Pure.
 
 Counts in bins are a multinomial of as many draws as there were values. Drawing such a sample again and taking its
-quantile is the same as taking the value at a random rank: the k-th smallest of n uniform numbers follows Beta(k, n+1-k)
-(David and Nagaraja, Order Statistics, 2003, 2.3). So a resampled quantile costs one draw, whatever the number of bins,
-and the intervals are those of the bootstrap. Draws are seeded by what is compared: the same counts give the same digits.
+quantile is the same as taking the value at a random rank: the k-th smallest of n uniform numbers follows Beta(k,
+n+1-k) (David and Nagaraja, Order Statistics, 2003, 2.3). So a resampled quantile costs one draw, whatever the number
+of bins, and the intervals are those of the bootstrap. Draws are seeded by what is compared: the same counts give the
+same digits.
 
-A change is **claimed** only when it is at least 3 % (3 points for shares), and four times its standard error: a report
-looks at a hundred figures a week, and among so many one in twenty thousand is the least that may be called luck.
+A change is **claimed** only when it is at least 3 % (3 points for shares), and four times its standard error: a
+report looks at a hundred figures a week, and among so many one in twenty thousand is the least that may be called
+luck.
 """
 
 from __future__ import annotations
@@ -31,8 +33,8 @@ Z95 = 1.96
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """A figure of two weeks. ``low`` and ``high`` are the 95 % interval of the difference, None where nothing can be said
-    of it. ``claimed``: more than noise, and enough to be told. Times in ns; shares from 0 to 1."""
+    """A figure of two weeks. ``low`` and ``high`` are the 95 % interval of the difference, None where nothing can be
+    said of it. ``claimed``: more than noise, and enough to be told. Times in ns; shares from 0 to 1."""
 
     before: float | None
     after: float | None
@@ -77,9 +79,7 @@ def quantile_change(before: Mapping[int, int], after: Mapping[int, int], share: 
     )  # fmt: skip
 
 
-def mean_change(
-    before: tuple[Mapping[int, int], int], after: tuple[Mapping[int, int], int]
-) -> Change:
+def mean_change(before: tuple[Mapping[int, int], int], after: tuple[Mapping[int, int], int]) -> Change:
     """Of the mean of two weeks' (bins, sum of values). A resampled mean is normal about the mean: its deviation follows
     from the bins."""
     (was, was_error, was_count), (now, now_error, now_count) = _mean(*before), _mean(*after)
@@ -115,13 +115,15 @@ def share_change(before: tuple[int, int], after: tuple[int, int], *, least: floa
 def weighted_share_change(
     before: tuple[float | None, Mapping[int, int]], after: tuple[float | None, Mapping[int, int]], one: int
 ) -> Change:
-    """Of a share that is itself a sum over a sum (cached of input tokens), given with the bins of each item's own share,
-    whose value ``one`` is a share of 1: how far items differ says how sure the whole is."""
+    """Of a share that is itself a sum over a sum (cached of input tokens), given with the bins of each item's own
+    share, whose value ``one`` is a share of 1: how far items differ says how sure the whole is."""
     (was, was_bins), (now, now_bins) = before, after
     counts = sum(was_bins.values()), sum(now_bins.values())
     if was is None or now is None or min(counts) < 2:
         return _unsure(was, now, *counts)
-    error = math.hypot(*(_deviation(bins) / one / math.sqrt(n) for bins, n in ((was_bins, counts[0]), (now_bins, counts[1]))))
+    error = math.hypot(
+        *(_deviation(bins) / one / math.sqrt(n) for bins, n in ((was_bins, counts[0]), (now_bins, counts[1])))
+    )
     claimed = min(counts) >= FEW and abs(now - was) >= LEAST_POINTS and abs(now - was) > CLAIM_Z * error
     return Change(
         before=was, after=now, before_count=counts[0], after_count=counts[1], low=now - was - Z95 * error,

@@ -1,15 +1,17 @@
-"""Where a change of the mean came from: the mix of services, the mix of models within them, and each stage within. Pure.
+"""Where a change of the mean came from: the mix of services, the mix of models within them, and each stage within.
+Pure.
 
-A run's unit is its service and its models. The mean wall time of a week is the sum over services of share × mean, and a
-service's mean the same over its models. The change of such a sum splits without a rest into what moved the shares and
-what moved the means, each valued at the average of both weeks (Bennet 1920; Laspeyres' and Paasche's splits, averaged):
+A run's unit is its service and its models. The mean wall time of a week is the sum over services of share × mean, and
+a service's mean the same over its models. The change of such a sum splits without a rest into what moved the shares
+and what moved the means, each valued at the average of both weeks (Bennet 1920; Laspeyres' and Paasche's splits,
+averaged):
 
     ΔM = Σ (s₁ − s₀) · (m̄ − M̄)   the mix: more of what is slower than the rest, or less
        + Σ s̄ · (m₁ − m₀)          within: the same things took longer
 
-The second line is split again, by models, and what is left lies within one service and its models, by stage. All is done
-for each of the ten owners of time, in exact fractions, and rounded together at the end: every sum of parts is exactly the
-change of the whole, in whole nanoseconds a run.
+The second line is split again, by models, and what is left lies within one service and its models, by stage. All is
+done for each of the ten owners of time, in exact fractions, and rounded together at the end: every sum of parts is
+exactly the change of the whole, in whole nanoseconds a run.
 """
 
 from __future__ import annotations
@@ -62,6 +64,10 @@ class Split:
     @property
     def moved_ns(self) -> int:
         return self.after_ns - self.before_ns
+
+    @property
+    def by_cause_ns(self) -> dict[str, int]:
+        return {cause.value: self.ns(cause=cause) for cause in Cause}
 
     def ns(self, *, cause: Cause | None = None, service: object = ..., owner: str | None = None) -> int:
         """The sum of the parts that fit."""

@@ -1,7 +1,7 @@
 """Where the API tells a number: the call, and the place in its answer. Pure.
 
-``/api/v1/summary?…#groups/research/figures/runs/wall/p95_ns``: behind the ``#`` are keys with slashes between; a group is
-named by its value, percent-encoded, ``~`` being the one without a value.
+``/api/v1/summary?…#groups/research/figures/runs/wall/p95_ns``: behind the ``#`` are keys with slashes between; a
+group is named by its value, percent-encoded, ``~`` being the one without a value.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""What a week's report is made of, from the store: bins and sums under every dimension, for two weeks and those before."""
+"""What a week's report is made of, from the store: bins and sums under every dimension, for two weeks and those
+before."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ _BEYOND = "keys beyond a day's bound"
 
 
 def read_told(project: Project, week: Week, now_ns: int) -> Told:
-    """Raises BadFilter where the week's days are no longer kept, which is only so in another zone than the project's."""
+    """Raises BadFilter where the week's days are kept no more: only so in another zone than the project's."""
     zone, scope = ZoneInfo(project.zone), Scope(project_id=project.pk)
     last = week.shifted(-1)
     bounds = [last.range_ns(zone)[0], *week.range_ns(zone)]
@@ -32,8 +33,8 @@ def read_told(project: Project, week: Week, now_ns: int) -> Told:
     day_bounds = [*last.day_bounds_ns(zone)[:-1], *week.day_bounds_ns(zone)]
     days = read_binned(scope, day_bounds, (Kind.RUN,), _by_day, now_ns, plain=True)
     return Told(
-        project=project.slug, project_name=project.name, week=week, zone=zone, now_ns=now_ns, before=before, after=after,
-        history=history, days=days, currency=read_pricing(scope).currency,
+        project=project.slug, project_name=project.name, week=week, zone=zone, now_ns=now_ns, before=before,
+        after=after, history=history, days=days, currency=read_pricing(scope).currency,
     )  # fmt: skip
 
 
@@ -60,9 +61,9 @@ def read_worth(project: Project, report: Report, now_ns: int) -> list[WorthRun]:
     for why, wanted in questions:
         for run in find_runs(scope, wanted, now_ns, WORTH_BUDGET_S).runs:
             if run.run_id not in found:
-                totals = {**run.stages_ns, **run.outside_ns}
                 found[run.run_id] = WorthRun(
-                    run_id=run.run_id, service=run.service, name=run.name, why=why, wall_ns=run.wall_ns, totals_ns=totals
+                    run_id=run.run_id, service=run.service, name=run.name, why=why, wall_ns=run.wall_ns,
+                    totals_ns={**run.stages_ns, **run.outside_ns},
                 )  # fmt: skip
                 break
     return list(found.values())

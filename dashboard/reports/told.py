@@ -14,7 +14,8 @@ ALL = ("all",)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
     """``history`` are the three weeks before the last one, oldest first; ``days`` fourteen days, by all runs and by
-    service. Sums lie under places: ALL, ("service", name), ("unit", service, models), ("service tool", service, tool) …"""
+    service. Sums lie under places: ALL, ("service", name), ("unit", service, models), ("service tool", service,
+    tool) …"""
 
     project: str
     project_name: str

@@ -21,8 +21,8 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rest:
-    """A number that a sentence rests on: as it is shown, what it is, and where the API tells it. ``of`` is a path of the
-    API, with the place in its answer behind ``#``; where ``per`` is given too, the value is ``of`` / ``per``."""
+    """A number that a sentence rests on: as it is shown, what it is, and where the API tells it. ``of`` is a path of
+    the API, with the place in its answer behind ``#``; where ``per`` is given too, the value is ``of`` / ``per``."""
 
     shown: str
     value: float | str

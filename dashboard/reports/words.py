@@ -1,4 +1,5 @@
-"""What the report says, by rules. Each sentence carries its numbers; nothing is said of what is inside the noise. Pure."""
+"""What the report says, by rules. Each sentence carries its numbers; nothing is said of what is inside the noise.
+Pure."""
 
 from __future__ import annotations
 
@@ -111,7 +112,11 @@ class Speaker:
         own, service = self._of_service(mover.service), name_of(mover.service)
         facts = mover.facts
         if facts.moved:
-            changes = ((facts.wall, "mean_ns", "a run"), (facts.p50, "p50_ns", "at p50"), (facts.p95, "p95_ns", "at p95"))
+            changes = (
+                (facts.wall, "mean_ns", "a run"),
+                (facts.p50, "p50_ns", "at p50"),
+                (facts.p95, "p95_ns", "at p95"),
+            )
             change, figure, label = next(told for told in changes if told[0].claimed)
             was, now = own.times(f"runs/wall/{figure}", change.before, change.after)
             text = f"{service} got {'slower' if mover.slower else 'faster'}, from {was} to {now} {label}"

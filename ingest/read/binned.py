@@ -24,12 +24,19 @@ Binned = dict[Hashable, Sums]
 
 
 def read_binned(
-    scope: Scope, bounds: Sequence[int], kinds: Collection[Kind], places_of: PlacesOf, now_ns: int, *, plain: bool = False
+    scope: Scope,
+    bounds: Sequence[int],
+    kinds: Collection[Kind],
+    places_of: PlacesOf,
+    now_ns: int,
+    *,
+    plain: bool = False,
 ) -> list[Binned]:
     """For each step between ascending ``bounds`` (Unix ns, on whole minutes) the sums by place.
 
-    ``plain`` cells are a quarter as many and tell no version, model, engine or tool. Keys beyond a day's bound have none
-    of these either and say so (``is_other``). Raises BadFilter where the steps are no longer kept as fine as asked.
+    ``plain`` cells are a quarter as many and tell no version, model, engine or tool. Keys beyond a day's bound have
+    none of these either and say so (``is_other``). Raises BadFilter where the steps are no longer kept as fine as
+    asked.
     """
     asked = Question(
         wanted=RunFilter(from_unix_ns=bounds[0], to_unix_ns=bounds[-1]), group_by=None if plain else "model",

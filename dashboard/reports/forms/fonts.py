@@ -1,8 +1,9 @@
 """Which font writes which characters, outside of browsers. Pure.
 
 Latin letters, figures and signs are Bitstream Vera, which comes with ReportLab and is embedded. Chinese, Japanese and
-Korean names are written with the Asian fonts that PDF viewers bring along (they are named in the file, not embedded: a font
-with all those characters would be twenty times the size of all else). What no font here has becomes its base letter, or ?.
+Korean names are written with the Asian fonts that PDF viewers bring along (they are named in the file, not embedded:
+a font with all those characters would be twenty times the size of all else). What no font here has becomes its base
+letter, or ?.
 """
 
 from __future__ import annotations

@@ -80,7 +80,8 @@ def _figures(sheet: Sheet) -> list[Flowable]:
         _table(
             [["", "", sheet.week_name, sheet.last_name, "4 weeks", "change", "range"]]
             + [
-                [block.label if at == 0 else "", line.share, str(line.now), line.was, line.usual, line.delta, line.range]
+                [block.label if at == 0 else "", line.share, str(line.now), line.was, line.usual, line.delta,
+                 line.range]
                 for block in sheet.measures for at, line in enumerate(block.lines)
             ],
             (30, 8, 17, 17, 17, 14, 25), right=(2, 3, 4, 5, 6), strong=(2,),
@@ -112,7 +113,9 @@ def _figures(sheet: Sheet) -> list[Flowable]:
         rows = [["Completed, by time to first token", "runs", sheet.week_name, sheet.last_name]]
         story += _part("", _table(rows + [list(r.cells) for r in sheet.completion], (58, 20, 24, 24), right=(1, 2, 3)))
     plain = [*([sheet.cost.cells] if sheet.cost else []), *(row.cells for row in sheet.quality)]
-    story += _part("", _table([["Cost and data quality", "", "", ""], *map(list, plain)], (58, 30, 30, 40), right=(1, 2)))
+    story += _part(
+        "", _table([["Cost and data quality", "", "", ""], *map(list, plain)], (58, 30, 30, 40), right=(1, 2))
+    )
     if sheet.slos:
         rows = [["Objectives", "", sheet.week_name, "target", ""]]
         rows += [[c[0], Delta(text=c[1], tone=tone), *c[2:]] for c, tone in ((r.cells, tone) for r, tone in sheet.slos)]

@@ -1,8 +1,10 @@
-"""Pictures of a report as plain shapes, in pixels from the left top. What paints them decides about fonts and formats. Pure."""
+"""Pictures of a report as plain shapes, in pixels from the left top. What paints them decides about fonts and
+formats. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from dashboard.figures import THIN
@@ -92,7 +94,9 @@ def days_picture(sheet: Sheet, width: float = 998) -> Picture:
         if row.is_break and at:
             line = (x(at) + x(at - 1)) / 2
             picture.shapes.append(Line(points=[(line, top), (line, bottom)], colour="text-2", dashed=True))
-            picture.shapes.append(Words(x=line - 6, y=bottom - 6, text="since then", size=11, colour="text-2", anchor="end"))
+            picture.shapes.append(
+                Words(x=line - 6, y=bottom - 6, text="since then", size=11, colour="text-2", anchor="end")
+            )
     for is_now in (False, True):
         known = [
             (at, ns, row.after if is_now else row.before)
@@ -106,7 +110,9 @@ def days_picture(sheet: Sheet, width: float = 998) -> Picture:
                       outline="" if is_now else "control-line")  # fmt: skip
             picture.shapes.append(dot)
             if is_now and at == sheet.top_day:
-                picture.shapes.append(Words(x=x(at), y=y(ns) - 9, text=shown, size=12, colour="text", anchor="middle", strong=True))
+                picture.shapes.append(
+                    Words(x=x(at), y=y(ns) - 9, text=shown, size=12, colour="text", anchor="middle", strong=True)
+                )
     if not narrow:
         _labels(picture, sheet, x(6) + 14, y)
     return picture
@@ -114,17 +120,18 @@ def days_picture(sheet: Sheet, width: float = 998) -> Picture:
 
 def _course(picture: Picture, points: Sequence[tuple[int, float, float]], colour: str, width: float) -> None:
     """Lines between neighbouring days only: what is between others nobody knows."""
-    for (at, x0, y0), (after, x1, y1) in zip(points, points[1:], strict=False):
+    for (at, x0, y0), (after, x1, y1) in itertools.pairwise(points):
         if after == at + 1:
             picture.shapes.append(Line(points=[(x0, y0), (x1, y1)], colour=colour, width=width))
 
 
-def _labels(picture: Picture, sheet: Sheet, x: float, y: object) -> None:
+def _labels(picture: Picture, sheet: Sheet, x: float, y: Callable[[float], float]) -> None:
     last = sheet.days[-1]
-    assert callable(y)
-    told = [(y(ns), f"{shown} {name}", colour, strong) for ns, shown, name, colour, strong in (
-        (last.after_ns, last.after, sheet.week_name, "text", True), (last.before_ns, last.before, sheet.last_name, "text-2", False),
-    ) if ns is not None]  # fmt: skip
+    lines = (
+        (last.after_ns, last.after, sheet.week_name, "text", True),
+        (last.before_ns, last.before, sheet.last_name, "text-2", False),
+    )
+    told = [(y(ns), f"{text} {name}", colour, strong) for ns, text, name, colour, strong in lines if ns is not None]
     if len(told) == 2 and abs(told[0][0] - told[1][0]) < 15:
         middle = (told[0][0] + told[1][0]) / 2
         up = -1 if told[0][0] <= told[1][0] else 1
@@ -158,11 +165,15 @@ def shift_picture(shift: Shift, width: float = 640) -> Picture:
             picture.shapes.append(Line(points=[(0, y), (width, y)], colour="line-strong"))
         else:
             picture.shapes.append(Box(x=0, y=y + 7, width=8, height=8, colour=line.stage))
-        picture.shapes.append(Words(x=14 if not strong else 0, y=y + 15, text=line.label, size=12, colour="text", strong=strong))
+        picture.shapes.append(
+            Words(x=14 if not strong else 0, y=y + 15, text=line.label, size=12, colour="text", strong=strong)
+        )
         zero = left + shift.zero * (right - left)
         start, length = left + line.left * (right - left), line.width * (right - left)
         picture.shapes.append(Line(points=[(zero, y), (zero, y + row)], colour="line-strong"))
-        picture.shapes.append(Box(x=start, y=y + 5, width=max(length, 1), height=12, colour="text" if strong else line.stage))
+        picture.shapes.append(
+            Box(x=start, y=y + 5, width=max(length, 1), height=12, colour="text" if strong else line.stage)
+        )
         for x, text in ((width - 136, line.before), (width - 68, line.after), (width, line.change)):
             picture.shapes.append(Words(x=x, y=y + 15, text=text, size=12, colour="text", anchor="end", strong=strong))
     return picture
@@ -174,5 +185,3 @@ def _scale(most: float) -> tuple[float, float]:
     size = 10 ** (len(str(int(rough))) - 1)
     step = next(size * nice for nice in NICE if size * nice >= rough)
     return -(-most // step) * step, step
-
-

@@ -49,9 +49,7 @@ def _draw(brush: ImageDraw.ImageDraw, shape: Box | Dot | Line | Words, k: int) -
             brush.text(at, written(shape.text), font=font, fill=colour(shape.colour), anchor=ANCHORS[shape.anchor])
 
 
-def _dashes(
-    brush: ImageDraw.ImageDraw, points: list[tuple[float, float]], fill: str, width: int, k: int
-) -> None:
+def _dashes(brush: ImageDraw.ImageDraw, points: list[tuple[float, float]], fill: str, width: int, k: int) -> None:
     """Upright lines only, which is all that is dashed."""
     (x, top), (_, bottom) = points
     y = top

@@ -77,6 +77,14 @@ class ShiftLine:
     def css(self) -> str:
         return self.stage.replace("_", "-")
 
+    @property
+    def left_percent(self) -> str:
+        return f"{self.left * 100:.2f}"
+
+    @property
+    def width_percent(self) -> str:
+        return f"{max(self.width * 100, 0.15):.2f}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shift:
@@ -180,16 +188,16 @@ def write_sheet(report: Report) -> Sheet:
             for a in report.alerts
         ],
         slos=list(_slos(report)),
-        worth=[(run.run_id, run.service or run.name, run.why, str(figures.duration(run.wall_ns))) for run in report.worth],
+        worth=[(r.run_id, r.service or r.name, r.why, str(figures.duration(r.wall_ns))) for r in report.worth],
         foot=FOOT,
     )  # fmt: skip
 
 
 FOOT = (
     "How to read this. Times are what users waited; six stages and four outside times add up to the wall time exactly. "
-    "Quantiles do not add up, so the change by stage is told in means. ≈ marks what may be chance: changes under 3 %, or "
-    "under four times their standard error. Ranges are 95 % intervals of the change. Quantiles carry an error of at most "
-    "1 %; under 20 samples their number is given. Runs count in the week in which they end."
+    "Quantiles do not add up, so the change by stage is told in means. ≈ marks what may be chance: changes under 3 %, "
+    "or under four times their standard error. Ranges are 95 % intervals of the change. Quantiles carry an error of at "
+    "most 1 %; under 20 samples their number is given. Runs count in the week in which they end."
 )
 
 
@@ -285,7 +293,8 @@ def _shift(split: Split, week_name: str, last_name: str) -> Shift:
             (f"{_plus(ns, size)}{THIN}{unit}" for ns in causes), strict=True,
         )),
         zero=-low / room, unit=unit,
-        says=f"Mean run: {_decimal(totals[0], size)} {unit} in {last_name}, {_decimal(totals[1], size)} {unit} in {week_name}",
+        says=f"Mean run: {_decimal(totals[0], size)} {unit} in {last_name}, "
+        f"{_decimal(totals[1], size)} {unit} in {week_name}",
     )  # fmt: skip
 
 
@@ -305,13 +314,20 @@ def _movers(movers: Movers) -> MoverTable:
 
 
 def _mover(row: Mover) -> MoverLine:
-    shown = row.p95 if row.p95.claimed or not (row.p50.claimed or row.mean.claimed) else row.p50 if row.p50.claimed else row.mean
+    shown = (
+        row.p95
+        if row.p95.claimed or not (row.p50.claimed or row.mean.claimed)
+        else row.p50
+        if row.p50.claimed
+        else row.mean
+    )
     told = delta(shown)
     if shown.claimed and shown is not row.p95:
         told = Delta(text=f"{told.text} {'p50' if shown is row.p50 else 'mean'}", tone=told.tone)
     return MoverLine(
         name=row.name if row.name is not None else "none told", count=str(figures.count(row.after_count)),
-        before=_with_count(row.p95.before, row.before_count), after=_with_count(row.p95.after, row.after_count), delta=told,
+        before=_with_count(row.p95.before, row.before_count), after=_with_count(row.p95.after, row.after_count),
+        delta=told,
         part="" if row.part_ns is None else _part(row.part_ns), reason=row.reason,
         totals_ns=[(owner, ns) for owner, ns in row.totals_ns.items() if ns > 0],
     )  # fmt: skip
@@ -371,7 +387,13 @@ def _quality(report: Report) -> Iterator[Row]:
 def _slos(report: Report) -> Iterator[tuple[Row, str]]:
     for slo in report.slos:
         verdict = {True: "met", False: "missed", None: "nothing counted"}[slo.is_met]
-        cells = [slo.name, verdict, _exact_share(slo.share), _exact_share(slo.target), f"of {figures.grouped(slo.total)}"]
+        cells = [
+            slo.name,
+            verdict,
+            _exact_share(slo.share),
+            _exact_share(slo.target),
+            f"of {figures.grouped(slo.total)}",
+        ]
         yield Row(cells=cells), "worse" if slo.is_met is False else ""
 
 

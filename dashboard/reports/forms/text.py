@@ -13,7 +13,12 @@ WIDTH = 78
 
 def as_text(report: Report, link: str = "") -> str:
     sheet = write_sheet(report)
-    parts = [sheet.over, sheet.headline.text, *(s.text for s in sheet.sentences), *([sheet.act.text] if sheet.act else [])]
+    parts = [
+        sheet.over,
+        sheet.headline.text,
+        *(s.text for s in sheet.sentences),
+        *([sheet.act.text] if sheet.act else []),
+    ]
     blocks = ["\n".join(textwrap.fill(part, WIDTH) for part in parts)]
     if report.runs_after:
         blocks += _tables(sheet)
@@ -28,7 +33,15 @@ def _tables(sheet: Sheet) -> list[str]:
     lines = [["", "", sheet.week_name, sheet.last_name, "4 weeks", "change", "range"]]
     for block in sheet.measures:
         lines += [
-            [block.label if at == 0 else "", line.share, str(line.now), line.was, line.usual, line.delta.text, line.range]
+            [
+                block.label if at == 0 else "",
+                line.share,
+                str(line.now),
+                line.was,
+                line.usual,
+                line.delta.text,
+                line.range,
+            ]
             for at, line in enumerate(block.lines)
         ]
     told.append(table("Against the week before, and the median of four weeks", lines))
@@ -41,9 +54,12 @@ def _tables(sheet: Sheet) -> list[str]:
         told.append(table(f"Where the change came from: mean {shift.unit} a run", rows))
         told.append(table("Of the change", [[name, ns] for name, ns in shift.causes]))
     for movers in sheet.movers:
-        rows = [[movers.heading, movers.of, f"p95 {sheet.last_name}", f"p95 {sheet.week_name}", "change", "part", "reason"]]
-        rows += [[m.name, m.count, m.before, m.after, m.delta.text, m.part, m.reason] for m in movers.lines]
-        told.append(table("", rows))
+        head = [movers.heading, movers.of, f"p95 {sheet.last_name}", f"p95 {sheet.week_name}", "change"]
+        rows = [[m.name, m.count, m.before, m.after, m.delta.text] for m in movers.lines]
+        if movers.dimension == "service":
+            head += ["part in mean", "main reason"]
+            rows = [[*row, m.part, m.reason] for row, m in zip(rows, movers.lines, strict=True)]
+        told.append(table("", [head, *rows]))
     told.append(table("Rates", [[r.label, r.now, f"was {r.was}", r.delta.text, r.range] for r in sheet.rates]))
     if sheet.completion:
         rows = [["Completed, by time to first token", "runs", sheet.week_name, sheet.last_name]]

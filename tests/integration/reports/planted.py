@@ -72,7 +72,9 @@ def plans(chance: random.Random) -> list[Plan]:
     staying = [
         Plan(cause="cache", service=cooled, changed={"hit_rate": chance.uniform(0.02, 0.1)}),
         Plan(cause="large-3", service=swapped, changed={"model": "large-3"}),
-        Plan(cause="research’s", service="research", changed={"weight": USUAL["research"].weight * chance.uniform(4, 6)}),
+        Plan(
+            cause="research’s", service="research", changed={"weight": USUAL["research"].weight * chance.uniform(4, 6)}
+        ),
     ]
     chance.shuffle(staying)
     pairs = [tool, *([Plan(cause=None), plan] for plan in staying)]

@@ -29,4 +29,6 @@ def test_each_week_names_what_was_planted_and_quiet_ones_stay_calm(seed: int) ->
         if plan.from_day:
             assert report.break_day == week.days[plan.from_day].isoformat(), (plan, report.days)
         if plan.cause == "research’s":
-            assert not any(row.slower for movers in report.movers for row in movers.rows if movers.dimension == "service")
+            assert not any(
+                row.slower for movers in report.movers for row in movers.rows if movers.dimension == "service"
+            )

@@ -188,4 +188,5 @@ def _rounded(values: Mapping[K, Fraction], goal: int | None = None) -> dict[K, i
     missing = wanted - sum(lowered.values())
     order = sorted(values, key=lambda key: values[key] - lowered[key], reverse=True)
     whole, over = divmod(missing, len(order)) if order else (0, 0)
-    return {key: lowered[key] + whole + (at < over) for at, key in enumerate(order)}
+    raised = set(order[:over])
+    return {key: lowered[key] + whole + (key in raised) for key in values}

@@ -1,4 +1,4 @@
-"""What a weekly report holds. Durations are integer nanoseconds, unknown is None; kept as JSON once it has been sent."""
+"""What a weekly report holds. Durations are integer nanoseconds, unknown is None; kept as JSON once it is sent."""
 
 from __future__ import annotations
 

@@ -58,15 +58,14 @@ class Week:
 def read_week(name: str) -> Week:
     """``2026-W40`` as a week. Raises NoSuchWeek, also for a week 53 of a year that has none."""
     found = _NAME.fullmatch(name)
-    if found and FIRST_YEAR <= int(found[1]) <= LAST_YEAR:
-        week = Week(int(found[1]), int(found[2]))
-        try:
-            week.monday
-        except ValueError:
-            pass
-        else:
-            return week
+    if found and FIRST_YEAR <= int(found[1]) <= LAST_YEAR and 1 <= int(found[2]) <= weeks_of(int(found[1])):
+        return Week(int(found[1]), int(found[2]))
     raise NoSuchWeek(f"{name[:40]!r} is no ISO week; they are written like 2026-W40, and few years have a week 53")
+
+
+def weeks_of(year: int) -> int:
+    """52, or 53: the last week is the one with 28 December."""
+    return dt.date(year, 12, 28).isocalendar().week
 
 
 def week_of_date(date: dt.date) -> Week:

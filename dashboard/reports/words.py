@@ -125,7 +125,8 @@ class Speaker:
             stage, change = facts.stage
             group = "stages" if stage in STAGES else "outside"
             was, now = own.times(f"runs/{group}/{stage}/mean_ns", change.before, change.after)
-            text = f"{service} spent {'more' if mover.slower else 'less'} time in {STAGE_WORDS[stage]}, {now} a run instead of {was}"
+            more = "more" if mover.slower else "less"
+            text = f"{service} spent {more} time in {STAGE_WORDS[stage]}, {now} a run instead of {was}"
         w.rests += own.rests
         return text
 
@@ -178,7 +179,8 @@ class Speaker:
                         (by_model.before, own.before, change.before), (by_model.after, own.after, change.after)
                     )
                 )  # fmt: skip
-                text = f"{service} moved from the model {cause.former} to {cause.thing}, now in {now} of its runs after {was}"
+                text = f"{service} moved from the model {cause.former} to {cause.thing}"
+                text += f", now in {now} of its runs after {was}"
             case Why.TOOL_TIME:
                 assert change is not None
                 tool = self._writer(cause.service, "tool", cause.thing)

@@ -43,6 +43,7 @@ class Side:
             "token_id": self.token.pk,
             "user_id": self.viewer.pk,
             "engine_id": self.engine_id,
+            "iso_week": "last",
         }
 
 
@@ -86,4 +87,5 @@ def filled(route: str, side: Side) -> str:
 
 
 def has_parameters(route: str) -> bool:
-    return PARAMETER.search(route) is not None
+    """Whether the address names something that belongs to somebody: a week belongs to all."""
+    return any(name != "iso_week" for name in PARAMETER.findall(route))

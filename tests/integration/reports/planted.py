@@ -38,18 +38,26 @@ class Service:
 
 
 USUAL = {
-    "support": Service(weight=40, calls=2, model="large-2", tool="search_kb", tool_ms=900, prompt=3000, answer=220, hit_rate=0.7),
-    "checkout": Service(weight=30, calls=2, model="small-1", tool="reserve", tool_ms=500, prompt=1200, answer=80, hit_rate=0.6),
-    "research": Service(weight=8, calls=5, model="large-2", tool="fetch_page", tool_ms=1600, prompt=6000, answer=400, hit_rate=0.5),
-    "triage": Service(weight=22, calls=1, model="small-1", tool="label", tool_ms=120, prompt=900, answer=60, hit_rate=0.4),
+    "support": Service(
+        weight=40, calls=2, model="large-2", tool="search_kb", tool_ms=900, prompt=3000, answer=220, hit_rate=0.7
+    ),
+    "checkout": Service(
+        weight=30, calls=2, model="small-1", tool="reserve", tool_ms=500, prompt=1200, answer=80, hit_rate=0.6
+    ),
+    "research": Service(
+        weight=8, calls=5, model="large-2", tool="fetch_page", tool_ms=1600, prompt=6000, answer=400, hit_rate=0.5
+    ),
+    "triage": Service(
+        weight=22, calls=1, model="small-1", tool="label", tool_ms=120, prompt=900, answer=60, hit_rate=0.4
+    ),
 }  # fmt: skip
 SPEED = {"large-2": (0.25, 18.0), "small-1": (0.10, 9.0), "large-3": (0.42, 31.0)}  # ms an uncached token, ms a token
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What is planted: ``changed`` are fields of a service from the week's day ``from_day`` on; ``cause`` is a word that
-    the report must say, None for a quiet week."""
+    """What is planted: ``changed`` are fields of a service from the week's day ``from_day`` on; ``cause`` is a word
+    that the report must say, None for a quiet week."""
 
     cause: str | None
     service: str = ""
@@ -83,8 +91,8 @@ def plans(chance: random.Random) -> list[Plan]:
 
 
 class Traffic:
-    """Writes weeks, one after the other; what was planted stays until it is changed again. Runs end in one minute of some
-    hours a day, so that there is less to fold."""
+    """Writes weeks, one after the other; what was planted stays until it is changed again. Runs end in one minute of
+    some hours a day, so that there is less to fold."""
 
     def __init__(self, project: Project, seed: int, runs_a_week: int) -> None:
         self.project, self.chance, self.runs = project, random.Random(seed), runs_a_week
@@ -136,10 +144,11 @@ class Traffic:
             owners["queue"] += queue
             tokens = [tokens[0] + prompt, tokens[1] + cached, tokens[2] + answer]
             first_ns = first_ns or prefill + queue
-            calls.append(_row(CALL_TOLD, ident, start_unix_ns=end_ns - queue - prefill - decode, end_unix_ns=end_ns, source=1,
-                              model=service.model, engine="vllm", queue_ns=queue, prefill_ns=prefill, decode_ns=decode,
-                              ttft_ns=prefill + queue, tpot_ns=tpot, input_tokens=prompt, cached_tokens=cached,
-                              output_tokens=answer))  # fmt: skip
+            calls.append(_row(
+                CALL_TOLD, ident, start_unix_ns=end_ns - queue - prefill - decode, end_unix_ns=end_ns, source=1,
+                model=service.model, engine="vllm", queue_ns=queue, prefill_ns=prefill, decode_ns=decode,
+                ttft_ns=prefill + queue, tpot_ns=tpot, input_tokens=prompt, cached_tokens=cached, output_tokens=answer,
+            ))  # fmt: skip
             if number < service.calls - 1 or service.calls == 1:
                 took = round(self._drawn(service.tool_ms) * MS)
                 owners["tool_execution"] += took
@@ -148,10 +157,12 @@ class Traffic:
                                   ok=chance.random() > 0.02, pseudo=False, name=service.tool))  # fmt: skip
         owners["orchestration"] = round(self._drawn(30) * MS)
         wall = sum(owners.values())
-        run = _row(RUN_TOLD, ident, end_unix_ns=end_ns, failed=chance.random() < 0.015, root_ended=True, environment="prod",
-                   service=name, version="1", agent=f"{name}-agent", engine="vllm", model_names=[service.model], wall_ns=wall,
-                   ttft_ns=wall // 2, first_token_ns=first_ns, ttft_sum_ns=first_ns, input_tokens=tokens[0],
-                   cached_tokens=tokens[1], output_tokens=tokens[2], **{f"{o}_ns": ns for o, ns in owners.items()})  # fmt: skip
+        run = _row(
+            RUN_TOLD, ident, end_unix_ns=end_ns, failed=chance.random() < 0.015, root_ended=True, environment="prod",
+            service=name, version="1", agent=f"{name}-agent", engine="vllm", model_names=[service.model], wall_ns=wall,
+            ttft_ns=wall // 2, first_token_ns=first_ns, ttft_sum_ns=first_ns, input_tokens=tokens[0],
+            cached_tokens=tokens[1], output_tokens=tokens[2], **{f"{owner}_ns": ns for owner, ns in owners.items()},
+        )  # fmt: skip
         return [run], calls, tools
 
 

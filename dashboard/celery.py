@@ -24,7 +24,7 @@ app.conf.update(
     # Else Celery connects anew for each task, to a server process that has read no catalog: dearer than a small pass.
     CELERY_DB_REUSE_MAX=10_000,
 )
-app.autodiscover_tasks(["ingest", "dashboard.alerts"])
+app.autodiscover_tasks(["ingest", "dashboard.alerts", "dashboard.reports"])
 
 
 @signals.setup_logging.connect

@@ -27,6 +27,7 @@ app.conf.update(
         "train-dictionaries": {"task": "ingest.train_dictionaries", "schedule": 4.0, "options": {"expires": 20}},
         "evaluate-alerts": {"task": "alerts.evaluate", "schedule": 10.0, "options": {"expires": 20}},
         "send-alerts": {"task": "alerts.send", "schedule": 5.0, "options": {"expires": 10}},
+        "send-reports": {"task": "reports.send", "schedule": 30.0, "options": {"expires": 60}},
         "keep-partitions": {
             "task": "ingest.keep_partitions",
             "schedule": 3600.0,

@@ -36,6 +36,7 @@ INSTALLED_APPS = [
     "ingest",
     "dashboard",
     "dashboard.alerts",
+    "dashboard.reports",
 ]
 
 MIDDLEWARE = [
@@ -143,7 +144,7 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
 
-# Alerts by e-mail; without a host there are none.
+# Alerts and reports by e-mail; without a host there are none.
 EMAIL_HOST, EMAIL_PORT = CONFIG.smtp_host, CONFIG.smtp_port
 EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = CONFIG.smtp_user, CONFIG.smtp_password
 EMAIL_USE_TLS, EMAIL_USE_SSL = CONFIG.smtp_security == "starttls", CONFIG.smtp_security == "tls"

@@ -12,13 +12,14 @@ from dashboard.pages import (
     engines,
     find,
     live,
+    reports,
     run,
     run_downloads,
     runs,
     settings,
     start,
     status,
-)  # fmt: skip
+)
 
 urlpatterns = [
     path("", live.home, name="home"),
@@ -43,6 +44,11 @@ urlpatterns = [
     path("runs/<str:run_id>/spans/<str:span_id>", run.span, name="run-span"),
     path("engines", engines.page, name="engines"),
     path("engines/<int:engine_id>", engines.engine, name="engine"),
+    path("reports", reports.page, name="reports"),
+    path("reports/<str:iso_week>.csv", reports.week_csv, name="report-csv"),
+    path("reports/<str:iso_week>.pdf", reports.week_pdf, name="report-pdf"),
+    path("reports/<str:iso_week>", reports.week, name="report"),
+    path("settings/reports", reports.set_schedule, name="settings-reports"),
     path("settings/engines", engines.add, name="settings-engines"),
     path("settings/engines/<int:engine_id>", engines.change, name="settings-engine"),
     path("settings/engines/<int:engine_id>/remove", engines.remove, name="settings-engine-remove"),

@@ -17,6 +17,7 @@ from dashboard.api.alerts import router as alerts
 from dashboard.api.alerts import silences
 from dashboard.api.deploys import router as deploys
 from dashboard.api.engines import router as engines
+from dashboard.api.reports import router as reports
 from dashboard.api.shapes import OwnPrices, Prices, Problem, RunList, RunWhole, Summary, TraceWhole
 from dashboard.api.tables import runs_table, summary_table
 from dashboard.models import Role
@@ -39,6 +40,7 @@ api.add_router("/engines", engines)
 api.add_router("/deploys", deploys)
 api.add_router("/alerts", alerts)
 api.add_router("/silences", silences)
+api.add_router("/reports", reports)
 
 BIGINT = {"ge": -(2**63), "le": 2**63 - 1}
 

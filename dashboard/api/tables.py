@@ -55,14 +55,14 @@ def _answer(columns: list[str], lines: Iterable[Mapping[str, Any]], name: str) -
     writer = csv.writer(text)
     writer.writerow(columns)
     for line in lines:
-        writer.writerow([_cell(line.get(column)) for column in columns])
+        writer.writerow([safe_cell(line.get(column)) for column in columns])
     return HttpResponse(
         text.getvalue(), content_type="text/csv; charset=utf-8",
         headers={"Content-Disposition": f'attachment; filename="{name}.csv"'},
     )  # fmt: skip
 
 
-def _cell(value: Any) -> Any:
+def safe_cell(value: Any) -> Any:
     """Unknown is empty. A text that a spreadsheet would compute is told for a text by an apostrophe before it."""
     if isinstance(value, str) and value.startswith(FORMULA) and not value.lstrip("-").isdecimal():
         return f"'{value}"

@@ -17,7 +17,7 @@ _AT = {kind: {metric: at for at, metric in enumerate(metrics)} for kind, metrics
 _ESTIMATED, _NOT_COMPLETED = int(Flag.ESTIMATED), int(Flag.FAILED | Flag.OPEN)
 BANDS_NS = (500_000_000, 1_000_000_000, 2_000_000_000, 5_000_000_000, 10_000_000_000)
 # In a run with model time that nobody splits these are only known in part.
-_OF_MODELS = dict.fromkeys(
+_OF_MODELS: dict[str, int] = dict.fromkeys(
     (Stage.PREFILL, Stage.DECODE, Stage.TOOL_PARSING, Stage.RE_ENCODING, Stage.CONTINUE_DECODE), Flag.UNSPLIT
 )
 # A guess is good enough for one run's bar, not for a figure that alerts hang on.
@@ -166,7 +166,7 @@ def _calls(sums: Sums) -> CallFigures:
         failed=failed,
         error_rate=failed / count if count else None,
         errors=_errors(sums, Kind.CALL),
-        **{name: _spread(sums, Kind.CALL, name) for name in ("wall", "queue", "prefill", "decode", "ttft", "tpot")},
+        **_spreads(sums, Kind.CALL, ("wall", "queue", "prefill", "decode", "ttft", "tpot")),
         estimated=sums.counted(Kind.CALL, with_=Flag.ESTIMATED),
         **_tokens(sums, Kind.CALL),
         cost=sums.cost.amount,
@@ -191,6 +191,10 @@ def _tools(sums: Sums) -> ToolFigures:
 
 def _errors(sums: Sums, kind: Kind) -> Errors:
     return sums.errors(kind)
+
+
+def _spreads(sums: Sums, kind: Kind, metrics: Sequence[str]) -> dict[str, Any]:
+    return {metric: _spread(sums, kind, metric) for metric in metrics}
 
 
 def _spread(sums: Sums, kind: Kind, metric: str) -> Distribution:

@@ -104,7 +104,7 @@ def sums_by_group(scope: Scope, asked: Question, now_ns: int) -> GroupedSums:
     return GroupedSums(bounds=reading.bounds, sums=reading.sums, looked_from_ns=reading.looked_from_ns)
 
 
-def _read(scope: Scope, asked: Question, now_ns: int) -> tuple[_Reading, str]:
+def _read(scope: Scope, asked: Question, now_ns: int) -> tuple[Reading, str]:
     zone_name = asked.zone or _project_zone(scope)
     zone = zone_of(zone_name)
     if zone.key != zone_name:
@@ -127,10 +127,8 @@ def _read(scope: Scope, asked: Question, now_ns: int) -> tuple[_Reading, str]:
                 f"take a longer one, in the end days of {reach.zone.key}"
             )
         wanted = replace(wanted, from_unix_ns=from_ns, to_unix_ns=to_ns)
-        reading = _Reading(scope, asked, wanted, bounds, reach, now_ns, read_pricing(scope))
-        for kind in asked.kinds:
-            if not reading.from_rollups(cursor, kind):
-                reading.from_rows(cursor, kind)
+        reading = Reading(scope, asked, wanted, bounds, reach, now_ns, read_pricing(scope))
+        reading.read(cursor, asked.kinds)
     return reading, zone.key
 
 
@@ -161,7 +159,7 @@ Place = tuple[str | None, bool, int, Tariff]  # group, whether it is the rest, f
 BEYOND_BOUND: Place = (None, True, -1, ())  # what a filter cannot tell apart: its key is one of those beyond the bound
 
 
-class _Reading:
+class Reading:
     """Cells that fit the question, by kind, step and group."""
 
     def __init__(
@@ -178,6 +176,11 @@ class _Reading:
         self.made_from: dict[Kind, str] = {}
         self.looked_from_ns: int | None = None
         self.waiting: Waiting | None = None
+
+    def read(self, cursor: Any, kinds: Iterable[Kind]) -> None:
+        for kind in kinds:
+            if not self.from_rollups(cursor, kind):
+                self.from_rows(cursor, kind)
 
     def from_rollups(self, cursor: Any, kind: Kind) -> bool:
         """Whether the keys of this kind tell enough; then they are counted."""
@@ -318,7 +321,7 @@ def _items(wanted: RunFilter, kind: Kind) -> list[tuple[str, list[Any]]]:
     return own + item_sql(wanted.query, field, column)
 
 
-def _summary(reading: _Reading, asked: Question, zone: str) -> Summary:
+def _summary(reading: Reading, asked: Question, zone: str) -> Summary:
     bounds = reading.bounds
     grouped: dict[tuple[str | None, bool], Sums] = {}
     for (_, group, rest), sums in reading.sums.items():

@@ -46,6 +46,7 @@ class Side:
             "user_id": self.viewer.pk,
             "engine_id": self.engine_id,
             **self.alerts,
+            "iso_week": "last",
         }
 
 
@@ -90,4 +91,5 @@ def filled(route: str, side: Side) -> str:
 
 
 def has_parameters(route: str) -> bool:
-    return PARAMETER.search(route) is not None
+    """Whether the address names something that belongs to somebody: a week belongs to all."""
+    return any(name != "iso_week" for name in PARAMETER.findall(route))

@@ -81,7 +81,7 @@ def test_rollups_and_rows_cost_the_same(
         asked = Question(wanted=wanted, zone=zone, step=step, group_by=group_by)
         usual = summarise(scope, asked, NIGHT)
         with monkeypatch.context() as patched:
-            patched.setattr(summary._Reading, "from_rollups", lambda *_: False)
+            patched.setattr(summary.Reading, "from_rollups", lambda *_: False)
             rows = summarise(scope, asked, NIGHT)
         assert (usual.made_from, rows.made_from) == ("rollups", "rows")
         assert replace(usual, made_from="", made_from_by={}) == replace(rows, made_from="", made_from_by={})

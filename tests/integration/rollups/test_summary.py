@@ -54,7 +54,7 @@ def both(monkeypatch: pytest.MonkeyPatch, project: Project, asked: Question) -> 
     scope = Scope(project_id=project.pk)
     usual = summarise(scope, asked, NIGHT)
     with monkeypatch.context() as patched:
-        patched.setattr(summary._Reading, "from_rollups", lambda *_: False)
+        patched.setattr(summary.Reading, "from_rollups", lambda *_: False)
         rows = summarise(scope, asked, NIGHT)
     assert rows.made_from == "rows"
     return usual, rows

@@ -1,0 +1,23 @@
+"""A report of a week as the store tells it now."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from dashboard.reports.compose import compose
+from dashboard.reports.reading import read_told, read_worth
+from dashboard.reports.service_levels import read_alerts, read_objectives
+from dashboard.reports.values import Report
+from dashboard.reports.weeks import Week
+from ingest.models import Project
+from ingest.scope import Scope
+
+
+def make_report(project: Project, week: Week, now_ns: int) -> Report:
+    """Raises BadFilter where the week's days are kept no more."""
+    report, scope = compose(read_told(project, week, now_ns)), Scope(project_id=project.pk)
+    return replace(
+        report, worth=read_worth(project, report, now_ns) if report.runs_after else [],
+        alerts=read_alerts(scope, report.from_unix_ns, report.to_unix_ns, now_ns),
+        slos=read_objectives(scope, report.from_unix_ns, report.to_unix_ns) if report.runs_after else [],
+    )  # fmt: skip

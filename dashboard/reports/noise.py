@@ -1,0 +1,179 @@
+"""How sure a change is: intervals by the bootstrap over bins, and what may be claimed at all. Pure.
+
+Counts in bins are a multinomial of as many draws as there were values. Drawing such a sample again and taking its
+quantile is the same as taking the value at a random rank: the k-th smallest of n uniform numbers follows Beta(k,
+n+1-k) (David and Nagaraja, Order Statistics, 2003, 2.3). So a resampled quantile costs one draw, whatever the number
+of bins, and the intervals are those of the bootstrap. Draws are seeded by what is compared: the same counts give the
+same digits.
+
+A change is **claimed** only when it is at least 3 % (3 points for shares), and four times its standard error: a
+report looks at a hundred figures a week, and among so many one in twenty thousand is the least that may be called
+luck.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from bisect import bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import accumulate
+
+from ingest.rollups.bins import ACCURACY, midpoint, quantile
+
+DRAWS = 200
+CLAIM_Z = 4.0
+LEAST_CHANGE = 0.03  # of the former value
+LEAST_POINTS = 0.03  # of a share
+FEW = 20  # samples: with fewer, nothing is claimed
+FEW_EVENTS = 5
+Z95 = 1.96
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """A figure of two weeks. ``low`` and ``high`` are the 95 % interval of the difference, None where nothing can be
+    said of it. ``claimed``: more than noise, and enough to be told. Times in ns; shares from 0 to 1."""
+
+    before: float | None
+    after: float | None
+    before_count: int
+    after_count: int
+    low: float | None
+    high: float | None
+    claimed: bool
+
+    @property
+    def difference(self) -> float | None:
+        return None if self.before is None or self.after is None else self.after - self.before
+
+    @property
+    def relative(self) -> float | None:
+        return None if self.difference is None or not self.before else self.difference / self.before
+
+    @property
+    def rose(self) -> bool:
+        """Claimed, and upwards."""
+        return self.claimed and (self.difference or 0) > 0
+
+    @property
+    def fell(self) -> bool:
+        return self.claimed and (self.difference or 0) < 0
+
+
+def quantile_change(before: Mapping[int, int], after: Mapping[int, int], share: float, seed: str) -> Change:
+    """Of the quantile at ``share`` of two weeks' bins."""
+    was, now = quantile(before, share), quantile(after, share)
+    counts = sum(before.values()), sum(after.values())
+    if was is None or now is None or min(counts) < 2:
+        return _unsure(was, now, *counts)
+    chance = random.Random(seed)
+    drawn = [_resampled(bins, share, chance) for bins in (before, after)]
+    differences = sorted(b - a for a, b in zip(*drawn, strict=True))
+    spread = math.hypot(*(_log_deviation(values) for values in drawn), ACCURACY)
+    claimed = min(counts) >= FEW and _is_claimed(was, now, spread)
+    return Change(
+        before=was, after=now, before_count=counts[0], after_count=counts[1], low=differences[round(0.025 * DRAWS)],
+        high=differences[round(0.975 * DRAWS) - 1], claimed=claimed,
+    )  # fmt: skip
+
+
+def mean_change(before: tuple[Mapping[int, int], int], after: tuple[Mapping[int, int], int]) -> Change:
+    """Of the mean of two weeks' (bins, sum of values). A resampled mean is normal about the mean: its deviation follows
+    from the bins."""
+    (was, was_error, was_count), (now, now_error, now_count) = _mean(*before), _mean(*after)
+    if was is None or now is None or min(was_count, now_count) < 2:
+        return _unsure(was, now, was_count, now_count)
+    error = math.hypot(was_error, now_error)
+    big = was > 0 and abs(now - was) >= LEAST_CHANGE * was
+    claimed = min(was_count, now_count) >= FEW and big and abs(now - was) > CLAIM_Z * error
+    return Change(
+        before=was, after=now, before_count=was_count, after_count=now_count, low=now - was - Z95 * error,
+        high=now - was + Z95 * error, claimed=claimed,
+    )  # fmt: skip
+
+
+def share_change(before: tuple[int, int], after: tuple[int, int], *, least: float = LEAST_POINTS) -> Change:
+    """Of a share of two weeks' (events, all): two binomials. What happened fewer than five times is not told."""
+    (was_of, was_all), (now_of, now_all) = before, after
+    was, now = (of / of_all if of_all else None for of, of_all in (before, after))
+    if was is None or now is None:
+        return _unsure(was, now, was_all, now_all)
+    pooled = (was_of + now_of) / (was_all + now_all)
+    error = math.sqrt(pooled * (1 - pooled) * (1 / was_all + 1 / now_all))
+    apart = math.sqrt(was * (1 - was) / was_all + now * (1 - now) / now_all)
+    events = min(max(was_of, now_of), max(was_all - was_of, now_all - now_of))
+    enough = min(was_all, now_all) >= FEW and events >= FEW_EVENTS
+    claimed = enough and abs(now - was) >= least and abs(now - was) > CLAIM_Z * error
+    return Change(
+        before=was, after=now, before_count=was_all, after_count=now_all, low=now - was - Z95 * apart,
+        high=now - was + Z95 * apart, claimed=claimed,
+    )  # fmt: skip
+
+
+def weighted_share_change(
+    before: tuple[float | None, Mapping[int, int]], after: tuple[float | None, Mapping[int, int]], one: int
+) -> Change:
+    """Of a share that is itself a sum over a sum (cached of input tokens), given with the bins of each item's own
+    share, whose value ``one`` is a share of 1: how far items differ says how sure the whole is."""
+    (was, was_bins), (now, now_bins) = before, after
+    counts = sum(was_bins.values()), sum(now_bins.values())
+    if was is None or now is None or min(counts) < 2:
+        return _unsure(was, now, *counts)
+    error = math.hypot(
+        *(_deviation(bins) / one / math.sqrt(n) for bins, n in ((was_bins, counts[0]), (now_bins, counts[1])))
+    )
+    claimed = min(counts) >= FEW and abs(now - was) >= LEAST_POINTS and abs(now - was) > CLAIM_Z * error
+    return Change(
+        before=was, after=now, before_count=counts[0], after_count=counts[1], low=now - was - Z95 * error,
+        high=now - was + Z95 * error, claimed=claimed,
+    )  # fmt: skip
+
+
+def mean_error(bins: Mapping[int, int]) -> float:
+    """The standard error of the mean of binned values."""
+    count = sum(bins.values())
+    return _deviation(bins) / math.sqrt(count) if count else math.inf
+
+
+def _unsure(was: float | None, now: float | None, was_count: int, now_count: int) -> Change:
+    return Change(
+        before=was, after=now, before_count=was_count, after_count=now_count, low=None, high=None, claimed=False
+    )  # fmt: skip
+
+
+def _resampled(bins: Mapping[int, int], share: float, chance: random.Random) -> list[int]:
+    order = sorted(bins)
+    seen = list(accumulate(bins[index] for index in order))
+    count = seen[-1]
+    rank = min(count, int(share * (count - 1)) + 1)  # the one that ``quantile`` takes, counted from 1
+    draws = (chance.betavariate(rank, count + 1 - rank) for _ in range(DRAWS))
+    return [midpoint(order[min(bisect_right(seen, draw * count), len(order) - 1)]) for draw in draws]
+
+
+def _log_deviation(values: list[int]) -> float:
+    logs = [math.log(max(value, 1)) for value in values]
+    mean = sum(logs) / len(logs)
+    return math.sqrt(sum((value - mean) ** 2 for value in logs) / (len(logs) - 1))
+
+
+def _is_claimed(was: int, now: int, log_error: float) -> bool:
+    if was <= 0 or now <= 0:
+        return was != now and log_error < 1
+    moved = abs(math.log(now / was))
+    return moved >= math.log1p(LEAST_CHANGE) and moved > CLAIM_Z * log_error
+
+
+def _mean(bins: Mapping[int, int], total: int) -> tuple[float | None, float, int]:
+    count = sum(bins.values())
+    return (total / count, mean_error(bins), count) if count else (None, math.inf, 0)
+
+
+def _deviation(bins: Mapping[int, int]) -> float:
+    count = sum(bins.values())
+    if count < 2:
+        return math.inf
+    mean = sum(n * midpoint(index) for index, n in bins.items()) / count
+    squares = sum(n * (midpoint(index) - mean) ** 2 for index, n in bins.items())
+    return math.sqrt(squares / (count - 1))

@@ -1,0 +1,95 @@
+"""What a week's report is made of, from the store: bins and sums under every dimension, for two weeks and those
+before."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from zoneinfo import ZoneInfo
+
+from dashboard.reports.told import ALL, Told
+from dashboard.reports.values import Report, WorthRun
+from dashboard.reports.weeks import Week
+from ingest.models import Project
+from ingest.prices import read_pricing
+from ingest.read.binned import Binned, read_binned
+from ingest.read.runs import RunFilter, find_runs
+from ingest.rollups.counting import Key, Kind
+from ingest.scope import Scope
+
+HISTORY = 4  # weeks before, the last one among them
+WORTH_BUDGET_S = 0.1
+_BEYOND = "keys beyond a day's bound"
+
+
+def read_told(project: Project, week: Week, now_ns: int) -> Told:
+    """Raises BadFilter where the week's days are kept no more: only so in another zone than the project's."""
+    zone, scope = ZoneInfo(project.zone), Scope(project_id=project.pk)
+    last = week.shifted(-1)
+    bounds = [last.range_ns(zone)[0], *week.range_ns(zone)]
+    before, after = read_binned(scope, bounds, tuple(Kind), _places, now_ns)
+    starts = [week.shifted(-n).range_ns(zone)[0] for n in range(HISTORY, 0, -1)]
+    history = read_binned(scope, starts, tuple(Kind), _all, now_ns, plain=True)
+    day_bounds = [*last.day_bounds_ns(zone)[:-1], *week.day_bounds_ns(zone)]
+    days = read_binned(scope, day_bounds, (Kind.RUN,), _by_day, now_ns, plain=True)
+    return Told(
+        project=project.slug, project_name=project.name, week=week, zone=zone, now_ns=now_ns, before=before,
+        after=after, history=history, days=days, currency=read_pricing(scope).currency,
+    )  # fmt: skip
+
+
+def read_totals(project: Project, weeks: Sequence[Week], now_ns: int) -> list[Binned]:
+    """Of weeks that follow each other, all runs of each."""
+    zone = ZoneInfo(project.zone)
+    bounds = [week.range_ns(zone)[0] for week in weeks] + [weeks[-1].range_ns(zone)[1]]
+    return read_binned(Scope(project_id=project.pk), bounds, (Kind.RUN,), _all, now_ns, plain=True)
+
+
+def read_worth(project: Project, report: Report, now_ns: int) -> list[WorthRun]:
+    """Three runs worth opening, of the service that moved most: its slowest, one at its p95, one that failed. Where the
+    runs themselves have gone there are none."""
+    scope = Scope(project_id=project.pk)
+    service = report.lead
+    p95_ns = next((row.p95.after for row in report.movers[0].rows if row.name == service), None)
+    within = RunFilter(from_unix_ns=report.from_unix_ns, to_unix_ns=report.to_unix_ns, service=service, limit=3)
+    questions = [
+        ("the slowest", replace(within, sort="slowest")),
+        ("as slow as one in twenty", replace(within, min_wall_ns=round(p95_ns or 0))),
+        ("failed", replace(within, status="error")),
+    ]
+    found: dict[str, WorthRun] = {}
+    for why, wanted in questions:
+        for run in find_runs(scope, wanted, now_ns, WORTH_BUDGET_S).runs:
+            if run.run_id not in found:
+                found[run.run_id] = WorthRun(
+                    run_id=run.run_id, service=run.service, name=run.name, why=why, wall_ns=run.wall_ns,
+                    totals_ns={**run.stages_ns, **run.outside_ns},
+                )  # fmt: skip
+                break
+    return list(found.values())
+
+
+def _all(_kind: Kind, _key: Key) -> Iterable[Hashable]:
+    return (ALL,)
+
+
+def _by_day(_kind: Kind, key: Key) -> Iterable[Hashable]:
+    return (ALL,) if key.is_other else (ALL, ("service", key.service))
+
+
+def _places(kind: Kind, key: Key) -> Iterator[Hashable]:
+    yield ALL
+    if key.is_other:
+        if kind is Kind.RUN:
+            yield "unit", _BEYOND, ()
+        return
+    yield "service", key.service
+    if kind is Kind.RUN:
+        yield "agent", key.agent
+        yield "unit", key.service, key.models
+    elif kind is Kind.CALL:
+        yield "model", key.own
+        yield "engine", key.engine
+    else:
+        yield "tool", key.own
+        yield "service tool", key.service, key.own

@@ -1,0 +1,29 @@
+"""What a report is composed of: two weeks and those before, as bins and sums. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from zoneinfo import ZoneInfo
+
+from dashboard.reports.facts import Binned
+from dashboard.reports.weeks import Week
+
+ALL = ("all",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """``history`` are the three weeks before the last one, oldest first; ``days`` fourteen days, by all runs and by
+    service. Sums lie under places: ALL, ("service", name), ("unit", service, models), ("service tool", service,
+    tool) …"""
+
+    project: str
+    project_name: str
+    week: Week
+    zone: ZoneInfo
+    now_ns: int
+    before: Binned
+    after: Binned
+    history: list[Binned]
+    days: list[Binned]
+    currency: str | None

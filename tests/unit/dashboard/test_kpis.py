@@ -48,6 +48,7 @@ def test_without_runs_quantiles_and_rates_are_unknown_and_counts_zero() -> None:
         "Tool failures": "–",
         "Errors": "–",
         "In flight": "0",
+        "Queue": "–",
     }
     assert not any(k.change for k in found.values())
 

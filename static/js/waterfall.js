@@ -10,7 +10,7 @@ import { drawLane, drawRow } from "sixstage/waterfall-row.js";
 import { Tree } from "sixstage/waterfall-tree.js";
 import { View } from "sixstage/waterfall-view.js";
 
-const ROW = 26, SPARE = 6, NARROW = 640, PRINTED = 400, DEEPEST = 9;
+const ROW = 26, SPARE = 6, NARROW = 640, PRINTED = 400, DEEPEST = 9, SQUEEZED = 5;
 
 export class Waterfall {
   constructor(host, data) {
@@ -226,7 +226,7 @@ export class Waterfall {
       least = Math.min(least, depth);
       most = Math.max(most, depth);
     }
-    const base = Math.max(0, least - 2), step = Math.min(1, DEEPEST / Math.max(1, most - base));
+    const base = Math.max(0, least - 2), reach = most - base, step = reach > DEEPEST ? SQUEEZED / reach : 1;
     return { base, step };
   }
 

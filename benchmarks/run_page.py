@@ -117,7 +117,8 @@ def _measured(instance: Instance, browser: Browser, run_id: str, tries: int) -> 
         page = browser.new_page(viewport={"width": 1280, "height": 800})
         page.add_init_script(FIRST_ROW)
         page.goto(address)
-        first.append(page.wait_for_function("window.firstRowMs", timeout=120_000).json_value())
+        until(lambda page=page: page.evaluate("window.firstRowMs ?? null"), 120, "the first row is seen")  # type: ignore[misc]
+        first.append(page.evaluate("window.firstRowMs"))
         if len(first) < tries:
             page.close()
     frames, moved, slowest_ms = _dragged(page)

@@ -1,8 +1,9 @@
-"""Take the pictures of docs/latency-model.md anew: real runs of tests/data as the run page of an instance shows them.
+"""Take the pictures of docs/latency-model.md and docs/run-page.md anew: real runs of tests/data, as they are shown.
 
     python -m docs.pictures [NAME ...]      needs a Chromium; CHROMIUM names one that is not on the PATH
 
 Writes docs/img/model-NAME.png: the run's bar with its figures, and its waterfall; the rest of the page is left away.
+Those that are ``whole`` are docs/img/run-NAME.png: all of the page.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from tests.tools.judge import runs_of, send
 
 IMAGES = Path(__file__).parent / "img"
 CHROMIUMS = ("chromium", "chromium-browser", "google-chrome", "chrome")
-WIDTH_PX, SETTLED_WITHIN_S = 1080, 60
+WIDTH_PX, WHOLE_WIDTH_PX, SETTLED_WITHIN_S = 1080, 1280, 60
 ONLY_BAR_AND_WATERFALL = """
     body > :not(main):not(:has(main)), main > :not(.sheet), .facts, .side, .wf-tools, .wf-legend .keys,
     .sheet:not(:has(.run-head)):not(.trace) { display: none !important }
@@ -39,6 +40,7 @@ class Picture:
     name: str
     capture: str
     before: tuple[str, ...] = ()
+    whole: bool = False
 
 
 PICTURES = (
@@ -54,6 +56,9 @@ PICTURES = (
         ),
     ),
     Picture("subagent", "corpus/pydantic-ai-subagent"),
+    Picture("vercel-retry", "corpus/vercel-ai-sdk-fail", whole=True),
+    Picture("strands", "corpus/strands-serial", whole=True),
+    Picture("langgraph", "corpus/openinference-langgraph-subagent", whole=True),
 )
 
 
@@ -79,13 +84,20 @@ def take(picture: Picture, instance: Instance, browser: Browser) -> None:
         shown = send_and_settle(DATA / capture, instance)
     longest = max(shown, key=lambda run: int(run["wall_ns"]))
     context = browser.new_context(
-        viewport={"width": WIDTH_PX, "height": 900}, color_scheme="light", device_scale_factor=2, bypass_csp=True
+        viewport={"width": WHOLE_WIDTH_PX if picture.whole else WIDTH_PX, "height": 900},
+        color_scheme="light",
+        device_scale_factor=1 if picture.whole else 2,
+        bypass_csp=True,
     )
     page = context.new_page()
     page.goto(f"{instance.web}/runs/{longest['run_id']}")
     page.locator(".wf-row").first.wait_for()
-    page.add_style_tag(content=ONLY_BAR_AND_WATERFALL)
-    page.locator("main").screenshot(path=IMAGES / f"model-{picture.name}.png", animations="disabled")
+    if picture.whole:
+        page.locator("#side .side-title").wait_for()
+        page.screenshot(path=IMAGES / f"run-{picture.name}.png", full_page=True, animations="disabled")
+    else:
+        page.add_style_tag(content=ONLY_BAR_AND_WATERFALL)
+        page.locator("main").screenshot(path=IMAGES / f"model-{picture.name}.png", animations="disabled")
     context.close()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import httpx
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
@@ -65,19 +65,19 @@ class LargeRun:
             told: dict[str, Told] = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": f"lookup_{number}"}
             self.add(f"execute_tool lookup_{number}", begin_ns + number * 1000, end_ns, self.root, **told)
 
-    def requests(self) -> Iterator[bytes]:
+    def requests(self, spans: Sequence[Span]) -> Iterator[bytes]:
         resource = [KeyValue(key="service.name", value=_any(self.service))]
-        for at in range(0, len(self.spans), SPANS_A_REQUEST):
+        for at in range(0, len(spans), SPANS_A_REQUEST):
             request = ExportTraceServiceRequest()
             of = request.resource_spans.add()
             of.resource.attributes.extend(resource)
-            of.scope_spans.append(ScopeSpans(spans=self.spans[at : at + SPANS_A_REQUEST]))
+            of.scope_spans.append(ScopeSpans(spans=spans[at : at + SPANS_A_REQUEST]))
             yield request.SerializeToString()
 
-    def send(self, otlp_http: str) -> str:
-        """The run's id, once all of its spans are acknowledged."""
+    def send(self, otlp_http: str, spans: Sequence[Span] | None = None) -> str:
+        """The run's id, once all of its spans, or those given, are acknowledged."""
         with httpx.Client(timeout=60) as client:
-            for body in self.requests():
+            for body in self.requests(self.spans if spans is None else spans):
                 headers = {"content-type": "application/x-protobuf"}
                 client.post(f"{otlp_http}/v1/traces", content=body, headers=headers).raise_for_status()
         return self.run_id

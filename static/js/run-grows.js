@@ -41,8 +41,9 @@ function swapParts(made) {
   }
 }
 
-/* What somebody has opened, and how far they have scrolled, stays. */
+/* What somebody has opened, and how far they have scrolled, stays; so does the height, so that nothing below moves. */
 function keepOpen(part, swap) {
+  if (part.childElementCount && part.matches("section")) Object.assign(part.style, { height: `${part.offsetHeight}px`, overflowY: "auto" });
   const open = part.querySelector("details")?.open, scrolled = part.querySelector(".scroll")?.scrollTop;
   swap();
   const details = part.querySelector("details"), scroll = part.querySelector(".scroll");

@@ -4,7 +4,7 @@ import { LABELS, cssName } from "sixstage/stages.js";
 
 const KINDS = { agent: ["A", "agent"], call: ["M", "model call"], tool: ["T", "tool"], span: ["·", "span"] };
 const HAIR = .04; // per cent of a lane
-const DEEPEST = 10; // deeper rows are not indented further, or their names would have no room
+const DEEP = 12; // from here on a row says how deep it is
 
 function node(tag, className, ...children) {
   const made = document.createElement(tag);
@@ -13,8 +13,8 @@ function node(tag, className, ...children) {
   return made;
 }
 
-export function drawRow(row, { view, selected, folded, narrow, number }) {
-  const line = node("div", "wf-row", nameCell(row, folded), drawLane(row, view, narrow));
+export function drawRow(row, { view, selected, folded, narrow, indent, number }) {
+  const line = node("div", "wf-row", nameCell(row, folded, indent), drawLane(row, view, narrow));
   line.id = `span-${row.id}`;
   line.dataset.id = row.id;
   line.setAttribute("role", "row");
@@ -25,7 +25,7 @@ export function drawRow(row, { view, selected, folded, narrow, number }) {
   return line;
 }
 
-function nameCell(row, folded) {
+function nameCell(row, folded, indent) {
   const [letter, kind] = KINDS[row.kind];
   const twist = node("span", `twist${folded ? " is-folded" : ""}`);
   if (!row.parent) twist.style.visibility = "hidden";
@@ -36,8 +36,8 @@ function nameCell(row, folded) {
   const cell = node("div", "wf-name", twist, mark, name);
   if (row.failed) cell.append(Object.assign(node("span", "st bad", node("span", "sr", "failed")), { title: "failed" }));
   if (row.round) cell.append(node("span", "round", row.round));
-  else if (row.depth > DEEPEST) cell.append(Object.assign(node("span", "round", count(row.depth)), { title: `${row.depth} levels deep` }));
-  cell.style.setProperty("--depth", Math.min(row.depth, DEEPEST));
+  else if (row.depth > DEEP) cell.append(Object.assign(node("span", "round", count(row.depth)), { title: `${row.depth} levels deep` }));
+  cell.style.setProperty("--depth", indent);
   cell.setAttribute("role", "gridcell");
   return cell;
 }

@@ -10,7 +10,7 @@ import { drawLane, drawRow } from "sixstage/waterfall-row.js";
 import { Tree } from "sixstage/waterfall-tree.js";
 import { View } from "sixstage/waterfall-view.js";
 
-const ROW = 26, SPARE = 6, NARROW = 640, PRINTED = 400;
+const ROW = 26, SPARE = 6, NARROW = 640, PRINTED = 400, DEEPEST = 9, SQUEEZED = 5;
 
 export class Waterfall {
   constructor(host, data) {
@@ -135,7 +135,8 @@ export class Waterfall {
   }
 
   select(i, { address = true, scroll = true } = {}) {
-    if (i === undefined || i < 0 || i >= this.rows.size || i === this.chosen) return;
+    if (i === undefined || i < 0 || i >= this.rows.size) return;
+    if (i === this.chosen) return void (scroll && this.intoSight(this.shown.indexOf(i)));
     this.chosen = i;
     this.tree.reveal(i);
     this.refresh();
@@ -208,8 +209,8 @@ export class Waterfall {
   drawRows() {
     const first = Math.max(0, Math.floor(this.scroll.scrollTop / ROW) - SPARE);
     const last = Math.min(this.shown.length, this.printing ? PRINTED : Math.ceil((this.scroll.scrollTop + this.scroll.clientHeight) / ROW) + SPARE);
-    const narrow = this.host.clientWidth < NARROW, lines = new Map();
-    for (let place = first; place < last; place += 1) lines.set(this.shown[place], this.line(place, narrow));
+    const narrow = this.host.clientWidth < NARROW, lines = new Map(), indent = this.indentation(first, last);
+    for (let place = first; place < last; place += 1) lines.set(this.shown[place], this.line(place, narrow, indent));
     this.lines = lines;
     this.window.style.transform = `translateY(${first * ROW}px)`;
     const nodes = [...lines.values()].map(line => line.node);
@@ -217,17 +218,30 @@ export class Waterfall {
     this.drawPath(first, last);
   }
 
+  /* Five thousand levels down names still need room: what is indented is how much deeper a row is than those around it. */
+  indentation(first, last) {
+    let least = Infinity, most = 0;
+    for (let place = first; place < last; place += 1) {
+      const depth = this.rows.depth[this.shown[place]];
+      least = Math.min(least, depth);
+      most = Math.max(most, depth);
+    }
+    const base = Math.max(0, least - 2), reach = most - base, step = reach > DEEPEST ? SQUEEZED / reach : 1;
+    return { base, step };
+  }
+
   /* The row at a place, made anew only in what has changed since it was last drawn. */
-  line(place, narrow) {
+  line(place, narrow, { base, step }) {
     const i = this.shown[place], folded = this.tree.folded.has(i), selected = i === this.chosen;
-    const state = `${place} ${folded} ${selected} ${narrow}`, known = this.lines.get(i);
+    const indent = ((this.rows.depth[i] - base) * step).toFixed(2);
+    const state = `${place} ${folded} ${selected} ${narrow} ${indent}`, known = this.lines.get(i);
     if (known?.state === state && known.version === this.version) return known;
     const row = this.rows.row(i, folded), { version } = this;
     if (known?.state === state) {
       known.node.replaceChild(drawLane(row, this.view, narrow), known.node.lastElementChild);
       return Object.assign(known, { version });
     }
-    return { node: drawRow(row, { view: this.view, selected, folded, narrow, number: place + 1 }), state, version };
+    return { node: drawRow(row, { view: this.view, selected, folded, narrow, indent, number: place + 1 }), state, version };
   }
 
   drawPath(first, last) {

@@ -63,7 +63,7 @@ def figures(run: RunDetail) -> dict[str, Any]:
     """What the page compares with what it has shown, once the run has changed."""
     return {
         "wall_ns": run.wall_ns, "spans": run.spans, "warnings": len(run.warnings), "parts_ns": bar.amounts(run),
-        "provisional": run.provisional, "in_flight": run.provisional and not run.root_ended,
+        "provisional": run.provisional, "in_flight": not run.root_ended,
     }  # fmt: skip
 
 

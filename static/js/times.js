@@ -74,12 +74,13 @@ export function zone() {
 }
 
 export function localise(root) {
+  const named = zone();
   for (const time of root.querySelectorAll("time[data-ns]")) {
     const date = asDate(time.dataset.ns);
     time.textContent = (forms[time.dataset.form] ?? clock)(date);
-    time.title = `${clock(date)} on ${day(date)}, ${zone()}`;
+    time.title = `${clock(date)} on ${day(date)}, ${named}`;
   }
-  for (const node of root.querySelectorAll("[data-zone]")) node.textContent = zone();
+  for (const node of root.querySelectorAll("[data-zone]")) node.textContent = named;
 }
 
 localise(document);

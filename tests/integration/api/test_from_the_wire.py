@@ -75,7 +75,7 @@ async def test_an_odd_call_is_kept_decomposed_and_shown(web: httpx.AsyncClient, 
     trace = (await web.get(f"/api/v1/traces/{sent.trace_id.hex()}")).json()
     assert trace["spans"][0]["start_unix_ns"] == str(sent.start_time_unix_nano)
     assert trace["spans"][0]["name"] == sent.name
-    for page in ("/live", "/live/figures", "/live/charts", "/live/feeds", "/runs", "/api/v1/runs"):
+    for page in ("/live", "/live/now", "/live/charts", "/live/older", "/runs", "/api/v1/runs"):
         assert (await web.get(page)).status_code == 200, page
 
 

@@ -61,9 +61,9 @@ def test_no_event_is_lost_and_none_told_under_two_ids(
     killed, minute = 0, 1
     for round_ in range(-(-KILLS // 2)):
         slow = 16 * round_ + 4
-        traffic(16 * round_, slow, each=21)
-        traffic(slow, slow + 6, each=21, wall_s=9.0)
-        traffic(slow + 6, 16 * round_ + 16, each=21)
+        traffic(16 * round_, slow, each=8)
+        traffic(slow, slow + 6, each=8, wall_s=9.0)
+        traffic(slow + 6, 16 * round_ + 16, each=8)
         for until_minute in (slow + 5, 16 * round_ + 16):
             point = POINTS[killed % len(POINTS)] if killed < len(POINTS) else chance.choice(POINTS)
             killed += work(point, minute, until_minute, settings) == -signal.SIGKILL

@@ -76,12 +76,13 @@ def _breach(rule: Rule, subject: str, of: str, verdict: Verdict) -> str:
     if rule.measure == "engine.up" and verdict.value is not None:
         failing = amount_words(1 - verdict.value, rule.measure, rule.stat)
         return f"{failing} of scrapes of {subject or 'the engines'} fail"
+    verb = "are" if MEASURES[rule.measure].label.endswith("s") else "is"
     if isinstance(condition, Change):
         side = "above" if condition.above else "below"
         then = amount_words(verdict.before, rule.measure, rule.stat)
-        return f"{name}{of} is {value}, more than {figures.percent(condition.share)} {side} last week's {then}"
+        return f"{name}{of} {verb} {value}, more than {figures.percent(condition.share)} {side} last week's {then}"
     assert isinstance(condition, Threshold)
-    return f"{name}{of} is {value}, {'above' if condition.above else 'below'} {limit}"
+    return f"{name}{of} {verb} {value}, {'above' if condition.above else 'below'} {limit}"
 
 
 def how_bad(rule: Rule, verdict: Verdict) -> str:

@@ -8,13 +8,14 @@ TEST_ARGS ?= -n 2
 # An environment whose Python has gone is made anew.
 $(shell $(RUN) -c '' 2>/dev/null || rm -f $(VENV)/bin/python3 $(VENV)/.runtime $(VENV)/.dev)
 .DEFAULT_GOAL := help
-.PHONY: help up demo vllm-check test check bench chaos lock clean
+.PHONY: help up demo vllm-check test check bench chaos alert-seeds alert-kills lock clean
 
 help:
 	@echo "make up      run everything here, in the foreground; Ctrl-C stops it"
 	@echo "make demo    send a lively simulated workload to a running instance"
 	@echo "make test    every test;  make check  lint, types, contracts, migrations and tests"
 	@echo "make bench   the benchmarks;  make chaos  kill processes under load and count what is lost"
+	@echo "make alert-seeds  four simulated weeks of alerts a seed;  make alert-kills  kill -9 between evaluating and sending"
 	@echo "make lock  resolve the lock files anew;  make clean  remove what was built"
 
 up: $(VENV)/.runtime
@@ -44,6 +45,13 @@ bench: $(VENV)/.dev
 
 chaos: $(VENV)/.dev
 	$(RUN) -m benchmarks.chaos $(ARGS)
+
+# Four weeks of simulated incidents for each seed; and kill -9 between evaluating, storing and sending.
+alert-seeds: $(VENV)/.dev
+	ALERT_SEEDS=$(or $(SEEDS),30) $(RUN) -m pytest tests/unit/alerts/test_four_weeks.py $(TEST_ARGS)
+
+alert-kills: $(VENV)/.dev
+	ALERT_KILLS=$(or $(KILLS),100) $(RUN) -m pytest tests/integration/alerts/test_killed.py
 
 # Needs uv. Hashes of every platform's wheels, and no registry's address.
 lock:

@@ -6,6 +6,7 @@ Google 2018, chapter 5.)
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -32,6 +33,15 @@ def burn_rate(bad: Tally, target: float) -> float | None:
     return None if not bad.whole else (bad.part / bad.whole) / (1 - target)
 
 
+LEAST_BAD = 5
+
+
+def needed(slo: Slo, pair: Pair, least: int) -> int:
+    """How many samples the long window must hold: so many that at the limit five of them are bad. Of twenty, a single
+    bad one would burn a budget of 1 % five times too fast."""
+    return max(least, math.ceil(LEAST_BAD / ((1 - slo.target) * pair.factor)))
+
+
 def burning(slo: Slo, pairs: tuple[Pair, ...], by_window: Mapping[int, Tally], least: int) -> Burning | None:
     """The worst of the pairs whose long window has enough samples; None where none has. An empty short window burns
     nothing: what has stopped is over."""
@@ -39,7 +49,7 @@ def burning(slo: Slo, pairs: tuple[Pair, ...], by_window: Mapping[int, Tally], l
     for pair in pairs:
         long, short = by_window[pair.long_s], by_window[pair.short_s]
         rate = burn_rate(long, slo.target)
-        if rate is None or long.whole < least:
+        if rate is None or long.whole < needed(slo, pair, least):
             continue
         found.append(
             Burning(pair=pair, long=rate, short=burn_rate(short, slo.target) or 0.0, samples=long.whole)

@@ -21,12 +21,12 @@ def facts_at(rule: Rule, track: Track, at_ns: int, before_ns: int | None = None)
     if isinstance(rule.condition, Burn):
         return Facts(tallies={window_s: copy_of(track.window(at_ns, window_s * SECOND_NS))
                               for window_s in rule.windows_s})  # fmt: skip
-    before = NOTHING if before_ns is None else reading_at(rule, track, before_ns)
+    before = NOTHING if before_ns is None else reading_at(rule, track, before_ns, lane=1)
     return Facts(now=reading_at(rule, track, at_ns), before=before)
 
 
-def reading_at(rule: Rule, track: Track, at_ns: int) -> Reading:
-    return read_tally(track.window(at_ns, rule.window_s * SECOND_NS), rule.what, rule.stat, rule.window_s)
+def reading_at(rule: Rule, track: Track, at_ns: int, lane: int = 0) -> Reading:
+    return read_tally(track.window(at_ns, rule.window_s * SECOND_NS, lane), rule.what, rule.stat, rule.window_s)
 
 
 def readings_at(rule: Rule, track: Track, instants: Sequence[int]) -> list[Reading]:

@@ -8,7 +8,8 @@
 ```
 
 From any of them, when nothing could be told for as long as the rule holds: ``no_data`` or ``error``. Until then a state
-outlives silence, so an alert neither flaps nor is resolved because figures stopped coming.
+outlives silence, so an alert neither flaps nor is resolved because figures stopped coming. While anything comes at all,
+though too little to tell, what fires goes on: a slow service that loses its traffic at night is not well again.
 """
 
 from __future__ import annotations
@@ -142,6 +143,8 @@ def _untold(now: Standing, outcome: Outcome, now_ns: int, timing: Timing) -> tup
     now = replace(now, untold_ns=since)
     if now_ns - since < timing.hold_ns:
         return now, None
+    if outcome is Outcome.FEW and now.state is State.FIRING:
+        return replace(now, untold_ns=None), None
     is_error = outcome is Outcome.ERROR
     if (timing.error if is_error else timing.no_data) is Silent.ALERT:
         cause = Cause.ERROR if is_error else Cause.NO_DATA

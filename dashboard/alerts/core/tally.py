@@ -79,11 +79,12 @@ class Track:
     def __init__(self, steps: Iterable[Step]) -> None:
         self.steps: Sequence[Step] = sorted(steps, key=lambda step: step[0])
         self._ends = [step[1] for step in self.steps]
-        self._windows: dict[int, tuple[int, int, Tally]] = {}  # by length: first step in, first step not in, their sum
+        # By length and lane: the first step within, the first behind it, and their sum.
+        self._windows: dict[tuple[int, int], tuple[int, int, Tally]] = {}
 
-    def window(self, to_ns: int, length_ns: int) -> Tally:
-        """What came from ``to_ns - length_ns`` to ``to_ns``, of whole steps."""
-        first, last, tally = self._windows.get(length_ns, (0, 0, Tally()))
+    def window(self, to_ns: int, length_ns: int, lane: int = 0) -> Tally:
+        """What came from ``to_ns - length_ns`` to ``to_ns``, of whole steps. Each lane moves forward by itself."""
+        first, last, tally = self._windows.get((length_ns, lane), (0, 0, Tally()))
         stop = bisect_right(self._ends, to_ns, lo=last if last and self._ends[last - 1] <= to_ns else 0)
         if stop < last:  # back in time: begin anew
             first, last, tally = 0, 0, Tally()
@@ -93,5 +94,5 @@ class Track:
         while start < stop and self.steps[start][0] < to_ns - length_ns:
             tally.add(self.steps[start][2], -1)
             start += 1
-        self._windows[length_ns] = (start, stop, tally)
+        self._windows[length_ns, lane] = (start, stop, tally)
         return tally

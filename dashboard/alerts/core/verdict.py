@@ -15,10 +15,12 @@ NOTHING = Reading()
 
 
 class Outcome(StrEnum):
-    """``held`` says nothing at all, as of a time in which this instance itself was down."""
+    """``few``: something came, but too little to tell. ``held`` says nothing at all, as of a time in which this
+    instance itself was down."""
 
     FINE = "fine"
     BREACHED = "breached"
+    FEW = "few"
     NO_DATA = "no_data"
     ERROR = "error"
     HELD = "held"
@@ -90,7 +92,11 @@ def _burn(rule: Rule, condition: Burn, facts: Facts, slo: Slo | None) -> Verdict
         return failed(f"there is no objective called {condition.slo}")
     found = burning(slo, condition.pairs, facts.tallies or {}, rule.least_samples)
     if found is None:
-        return Verdict(outcome=Outcome.NO_DATA, why=f"fewer than {rule.least_samples} samples in every window")
+        samples = max((tally.whole for tally in (facts.tallies or {}).values()), default=0)
+        return Verdict(
+            outcome=Outcome.FEW if samples else Outcome.NO_DATA, samples=samples,
+            why=f"{samples} samples: too few to tell a burn rate",
+        )  # fmt: skip
     return Verdict(
         outcome=Outcome.BREACHED if found.is_over else Outcome.FINE, value=min(found.long, found.short),
         limit=found.pair.factor, samples=found.samples,
@@ -106,7 +112,7 @@ def _too_little(rule: Rule, reading: Reading) -> Verdict | None:
     least = needed(rule)
     if reading.samples < least:
         why = f"{reading.samples} samples, fewer than {least}"
-        return Verdict(outcome=Outcome.NO_DATA, value=reading.value, samples=reading.samples, why=why)
+        return Verdict(outcome=Outcome.FEW, value=reading.value, samples=reading.samples, why=why)
     return None
 
 
@@ -114,7 +120,7 @@ def _changed(rule: Rule, condition: Change, value: float, facts: Facts) -> Verdi
     then = facts.before.value
     if then is None or facts.before.samples < needed(rule) or (then == 0 and rule.what.shape is not Shape.COUNT):
         return Verdict(
-            outcome=Outcome.NO_DATA, value=value, samples=facts.now.samples,
+            outcome=Outcome.FEW, value=value, samples=facts.now.samples,
             why=f"{facts.before.samples} samples last week: too few to compare with",
         )  # fmt: skip
     factor = 1 + condition.share if condition.above else 1 - condition.share

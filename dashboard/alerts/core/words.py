@@ -11,7 +11,6 @@ from .rule import Absence, Burn, Change, Rule, Threshold
 from .standing import Cause, End
 from .verdict import Verdict
 
-SECOND_NS = 10**9
 QUIET_LABELS = {"alertname", "project", "severity"}
 TITLE_MOST = 400
 
@@ -57,32 +56,41 @@ def title(rule: Rule, labels: Mapping[str, str], verdict: Verdict, cause: Cause)
     return _short(_breach(rule, subject, of, verdict))
 
 
+def span_words(seconds: int) -> str:
+    """``5 minutes``, ``1 hour``, ``3 days``: windows are whole minutes."""
+    for unit, size in (("day", 86_400), ("hour", 3_600)):
+        if seconds % size == 0:
+            return figures.plural(seconds // size, unit)
+    return figures.plural(seconds // 60, "minute")
+
+
 def _breach(rule: Rule, subject: str, of: str, verdict: Verdict) -> str:
     condition = rule.condition
     name, value = figure_words(rule.measure, rule.stat), amount_words(verdict.value, rule.measure, rule.stat)
     limit = amount_words(verdict.limit, rule.measure, rule.stat)
     if isinstance(condition, Absence):
         item = "scrapes" if rule.what.source == "engine" else rule.what.part_of
-        return f"No {item}{of} for {figures.duration(rule.window_s * SECOND_NS)}"
+        return f"No {item}{of} for {span_words(rule.window_s)}"
     if isinstance(condition, Burn):
         return f"{condition.slo}{of} burns its error budget {verdict.value or 0:.1f} times too fast"
     if rule.measure == "engine.up" and verdict.value is not None:
         failing = amount_words(1 - verdict.value, rule.measure, rule.stat)
         return f"{failing} of scrapes of {subject or 'the engines'} fail"
+    verb = "are" if MEASURES[rule.measure].label.endswith("s") else "is"
     if isinstance(condition, Change):
         side = "above" if condition.above else "below"
         then = amount_words(verdict.before, rule.measure, rule.stat)
-        return f"{name}{of} is {value}, more than {figures.percent(condition.share)} {side} last week's {then}"
+        return f"{name}{of} {verb} {value}, more than {figures.percent(condition.share)} {side} last week's {then}"
     assert isinstance(condition, Threshold)
-    return f"{name}{of} is {value}, {'above' if condition.above else 'below'} {limit}"
+    return f"{name}{of} {verb} {value}, {'above' if condition.above else 'below'} {limit}"
 
 
 def how_bad(rule: Rule, verdict: Verdict) -> str:
     """A second sentence: by how much, and over how many samples."""
-    over = f"Over {figures.plural(verdict.samples, 'sample')} in {figures.duration(rule.window_s * SECOND_NS)}"
+    over = f"Over {figures.plural(verdict.samples, 'sample')} in {span_words(rule.window_s)}"
     if isinstance(rule.condition, Burn):
         pair = next((p for p in rule.condition.pairs if p.factor == verdict.limit), rule.condition.pairs[0])
-        long, short = (figures.duration(seconds * SECOND_NS) for seconds in (pair.long_s, pair.short_s))
+        long, short = map(span_words, (pair.long_s, pair.short_s))
         return f"At least {pair.factor:g} times, over the last {long} and the last {short}."
     if isinstance(rule.condition, Absence) or not verdict.limit or verdict.value is None:
         return f"{over}."

@@ -15,13 +15,12 @@ from dashboard.alerts.sending import send_due
 from ingest.models import Project
 from ingest.rollups.folding import count_all, fold
 from ingest.stages.model import Breakdown, Outside, Run, Source, Stage
+from tests.integration.alerts.clock import MINUTE_NS, NOON, SECOND_NS, minute_ns
 from tests.integration.alerts.receivers import MailServer, Receiver, mailing, receiving
-from tests.integration.rollups.drawn_runs import SECOND_NS, drawn, keep
+from tests.integration.rollups.drawn_runs import drawn, keep
 from tests.ports import free_port
 
 KEY = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
-MINUTE_NS = 60 * SECOND_NS
-NOON = 1_700_049_600 * SECOND_NS  # a whole hour in November 2023
 Traffic = Callable[..., None]
 Make = Callable[..., Any]
 
@@ -113,7 +112,7 @@ def channel(project: Project) -> Make:
 
 def tick(minute: float, *, send: bool = True) -> None:
     """What the tasks do, half a minute after a minute after noon."""
-    now_ns = NOON + round(minute * MINUTE_NS) + 30 * SECOND_NS
+    now_ns = minute_ns(minute)
     evaluate_due(now_ns)
     remind(now_ns)
     if send:

@@ -36,7 +36,7 @@ def sentences(report: Report) -> list[Sentence]:
 
 
 def check_sentences(report: Report, looked: Looked) -> int:
-    """Each number is what the API tells where the sentence says, and no other number stands in it; how many there are."""
+    """Each number is what the API tells where the sentence says, and no other stands in it; how many there are."""
     for sentence in sentences(report):
         rest = NAMES.sub("", sentence.text)
         for number in sorted(sentence.rests, key=lambda n: -len(n.shown)):

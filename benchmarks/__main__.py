@@ -12,6 +12,7 @@ from benchmarks.kernel import measure_kernel
 from benchmarks.kills import measure_kills
 from benchmarks.numbers import measure_numbers
 from benchmarks.report import Result, as_markdown, joined, save
+from benchmarks.run_page import measure_run_page
 from benchmarks.scraping import measure_scraping
 
 RESULTS = Path(__file__).parent / "results"
@@ -19,6 +20,7 @@ PARTS: dict[str, Callable[[Plan], Result]] = {
     "kernel": lambda plan: measure_kernel(),
     "ingest": measure,
     "scraping": lambda plan: measure_scraping(),
+    "run-page": lambda plan: measure_run_page(),
     "kills": lambda plan: measure_kills(),
     "numbers": lambda plan: measure_numbers(plan.stored),
 }

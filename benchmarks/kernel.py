@@ -30,7 +30,7 @@ LOAD_SPANS = 6_144
 SHORT, LONG = 1_000, 100_000
 SLICE_TRACES = 64  # a slice is short enough to run undisturbed now and then, even on a busy machine
 SECONDS = 4.0  # for each of the best slices
-TRIES_LONG = 2
+TRIES_LONG = 4
 STAGGER_NS = 250_000_000  # about twenty rounds at a time, in the long trace as in the short ones
 
 

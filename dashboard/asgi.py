@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 from contextlib import AsyncExitStack
 
@@ -18,10 +19,13 @@ from django.conf import settings
 from django.urls import path
 
 from dashboard.live import LiveConsumer
+from dashboard.pooling import pooled_connections
 from ingest.observing.reporter import Reporter
 from ingest.otlp.guarded import guarded
 from ingest.otlp.http import ROUTES, Receive, Scope, Send, serve_export
 from ingest.otlp.receiver import Receiver, open_receiver
+
+GC_THRESHOLDS = (50_000, 20, 50)  # as ingest.tasks, which this process need not load
 
 sockets = AuthMiddlewareStack(URLRouter([path("ws/live/", LiveConsumer.as_asgi())]))
 
@@ -45,7 +49,9 @@ class Application:
             while True:
                 message = await receive()
                 if message["type"] == "lifespan.startup":
+                    stack.enter_context(pooled_connections())
                     self.receiver = await stack.enter_async_context(open_receiver())
+                    _calm_collector()
                     await send({"type": "lifespan.startup.complete"})
                 else:
                     break
@@ -59,6 +65,14 @@ class Application:
             await serve_export(self.receiver, scope, receive, send)
         else:
             await pages(scope, receive, send)
+
+
+def _calm_collector() -> None:
+    """As in a worker: a page of a large run makes 100,000 values and no cycle, and by default the collector looks at
+    all that start-up made again and again meanwhile: half of such a page's time."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*GC_THRESHOLDS)
 
 
 async def _socket(scope: Scope, receive: Receive, send: Send) -> None:

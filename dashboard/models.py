@@ -52,3 +52,18 @@ class ReadToken(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} ({self.hint}…)"
+
+
+class SavedView(models.Model):
+    """A list of runs that somebody wants to see again: its query, columns and order, as its address has them. Without
+    ``shared`` only its owner sees it; an open instance has one reader, who is nobody's user."""
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="saved_views")
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, null=True, related_name="saved_views")
+    name = models.CharField(max_length=80)
+    address = models.TextField(max_length=4000)
+    shared = models.BooleanField(default=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return self.name

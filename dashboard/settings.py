@@ -82,7 +82,7 @@ def _database(url: str) -> dict[str, object]:
     return database
 
 
-# Under ASGI each request has a thread of its own, so a connection that outlived it would only be lost.
+# The web process takes its connections from a pool (dashboard.pooling), workers keep theirs (ingest.tasks).
 DATABASES = {"default": _database(CONFIG.database_url) | {"CONN_MAX_AGE": 0}}
 
 CHANNEL_LAYERS = {

@@ -19,22 +19,22 @@ ZERO_SPAN = bytes(8)
 _UNSET = STATUS_UNSET, ""
 
 
-def spans_of(body: bytes) -> Iterator[Span]:
+def spans_of(body: bytes, only: bytes | None = None) -> Iterator[Span]:
     """The spans of a stored chunk, in the order in which they were sent."""
-    return spans_in(decompress(body))
+    return spans_in(decompress(body), only)
 
 
-def spans_in(content: bytes) -> Iterator[Span]:
-    """The spans of a chunk's content, which are of one trace."""
+def spans_in(content: bytes, only: bytes | None = None) -> Iterator[Span]:
+    """The spans of a chunk's content, which are of one trace; with ``only``, that one alone is looked into."""
     trace_id = ""
     for resource_spans in TracesData.FromString(content).resource_spans:
         resource = _resource(resource_spans.resource)
         for scope_spans in resource_spans.scope_spans:
             scope_name, scope_version = _scope(scope_spans.scope)
-            for span in scope_spans.spans:
+            for span in scope_spans.spans if only is None else [s for s in scope_spans.spans if s.span_id == only]:
                 trace_id = trace_id or span.trace_id.hex()
                 span_id, parent_span_id, events = span.span_id, span.parent_span_id, span.events
-                status, status_message = _status(span.status) if span.status else _UNSET
+                status, status_message = status_of(span.status) if span.status else _UNSET
                 yield Span(
                     trace_id=trace_id,
                     span_id=span_id.hex(),
@@ -72,7 +72,7 @@ def _scope(raw: bytes) -> tuple[str, str]:
 
 
 @lru_cache(maxsize=1_024)
-def _status(raw: bytes) -> tuple[int, str]:
+def status_of(raw: bytes) -> tuple[int, str]:
     status = Status.FromString(raw)
     return status.code, status.message
 

@@ -19,6 +19,7 @@ from ingest.stages.model import Breakdown, Outside, Run, Source, Stage
 STAGES: tuple[Stage, ...] = tuple(Stage)
 OWNERS: tuple[Stage | Outside, ...] = (*Stage, *Outside)
 SOURCES: tuple[Source, ...] = tuple(Source)
+OWNER_NAMES, SOURCE_NAMES = tuple(o.value for o in OWNERS), tuple(s.value for s in SOURCES)
 OWNER_INDEX = {owner: index for index, owner in enumerate(OWNERS)}
 SOURCE_INDEX: dict[Source | None, int] = {source: index for index, source in enumerate(SOURCES)} | {None: -1}
 COMPRESS_FROM_BYTES = 1_024
@@ -120,7 +121,7 @@ def unpack_detail(packed: bytes) -> Detail:
         length_ns, kind, seat = lengths[at : at + 3]
         owner, source = divmod(kind, len(SOURCES))
         phases.append((
-            at_ns, at_ns + length_ns, OWNERS[owner].value, SOURCES[source].value, None if seat is None else ids[seat]
+            at_ns, at_ns + length_ns, OWNER_NAMES[owner], SOURCE_NAMES[source], None if seat is None else ids[seat]
         ))  # fmt: skip
         at_ns += length_ns
     calls = {}

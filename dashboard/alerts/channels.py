@@ -6,6 +6,7 @@ import asyncio
 import uuid
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlencode
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
@@ -56,8 +57,9 @@ def save_channel(project: Project, told: Mapping[str, Any], row: Channel | None 
     return row
 
 
-def try_channel(channel: Channel, now_ns: int, url: str) -> None:
+def try_channel(channel: Channel, now_ns: int) -> None:
     """Send a message that says it is a test. Raises SendFailed."""
+    url = f"{settings.CONFIG.public_url}/alerts?{urlencode({'project': channel.project.slug})}"
     message = Message(id=str(uuid.uuid4()), body=_test_body(channel, now_ns, url), now_ns=now_ns)
     asyncio.run(send(channel, message))
 

@@ -50,8 +50,10 @@ class FiringRow:
     acknowledged_by: str | None
     acknowledged_unix_ns: int | None
 
-    def lasted_ns(self, now_ns: int) -> int:
-        return (self.resolved_unix_ns or now_ns) - self.fired_unix_ns
+    @property
+    def lasted_ns(self) -> int | None:
+        """None while it fires."""
+        return None if self.resolved_unix_ns is None else self.resolved_unix_ns - self.fired_unix_ns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

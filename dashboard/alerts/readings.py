@@ -9,13 +9,14 @@ from zoneinfo import ZoneInfo
 from django.db import connection
 
 from dashboard.alerts.core.amounts import SECOND_NS, read_duration
+from dashboard.alerts.core.facts import copy_of, readings_at, track_of
 from dashboard.alerts.core.instants import week_before
 from dashboard.alerts.core.measures import Measure, Shape
 from dashboard.alerts.core.rule import Burn, Change, Rule, Slo
-from dashboard.alerts.core.tally import Reading, Step, Tally, Track, good_of, read_tally
+from dashboard.alerts.core.tally import Reading, Step, Tally
 from dashboard.alerts.core.verdict import NOTHING, Facts
 from ingest.models import EngineTarget
-from ingest.read.engines import count_failures, read_series
+from ingest.read.engines import SeriesPoint, count_failures, read_series
 from ingest.read.figuring import Sums
 from ingest.read.runs import RunFilter
 from ingest.read.summary import Question, sums_by_group
@@ -26,7 +27,7 @@ Key = tuple[str | None, bool]  # a value of the grouping, and whether it is all 
 ALL: Key = (None, False)
 KINDS = {"runs": Kind.RUN, "calls": Kind.CALL, "tools": Kind.TOOL}
 MINUTE_NS, QUARTER_NS = 60 * SECOND_NS, 900 * SECOND_NS
-STEPS_AT_ONCE = 1_440
+STEPS_AT_ONCE, STEPS_OF_SERIES = 1_440, 1_000
 FAILED = {Kind.RUN: Flag.FAILED, Kind.CALL: Flag.ERRED, Kind.TOOL: Flag.ERRED}
 # The oldest trace that waits for its first pass, though it is due.
 OVERDUE = """
@@ -68,13 +69,7 @@ def read_facts(
 
 def _at(scope: Scope, rule: Rule, instants: Sequence[int], window_ns: int, now_ns: int) -> dict[Key, list[Reading]]:
     steps = read_steps(scope, rule.what, rule.where, rule.group_by, instants, (window_ns,), now_ns)
-    found: dict[Key, list[Reading]] = {}
-    for key, told in steps.items():
-        track = Track(told)
-        found[key] = [
-            read_tally(track.window(at, window_ns), rule.what, rule.stat, rule.window_s) for at in instants
-        ]  # fmt: skip
-    return found
+    return {key: readings_at(rule, track_of(told, None), instants) for key, told in steps.items()}
 
 
 def _burning(
@@ -87,12 +82,10 @@ def _burning(
 
     def note(steps: Mapping[Key, list[Step]], lengths: Sequence[int]) -> None:
         for key, told in steps.items():
-            track = Track([(first, last, good_of(tally, slo.limit_ns)) for first, last, tally in told])
+            track = track_of(told, slo)
             for at, by_window in zip(instants, found[key], strict=True):
                 for length in lengths:
-                    whole = Tally()
-                    whole.add(track.window(at, length))
-                    by_window[length // SECOND_NS] = whole
+                    by_window[length // SECOND_NS] = copy_of(track.window(at, length))
 
     if len(instants) == 1:  # each window by itself, as few long steps
         for length in windows:
@@ -123,6 +116,17 @@ def read_steps(
         fine_from = fine_from // QUARTER_NS * QUARTER_NS
         _extend(found, ask, first - longest, fine_from, "quarter", QUARTER_NS)
     _extend(found, ask, fine_from, last, "minute", MINUTE_NS)
+    return dict(found)
+
+
+def read_span(
+    scope: Scope, measure: Measure, where: Mapping[str, str], group_by: str | None, from_ns: int, to_ns: int, step: str,
+    now_ns: int,
+) -> dict[Key, list[Step]]:  # fmt: skip
+    """Tallies of a range by ``minute`` or ``quarter``, on whose borders it lies."""
+    found: dict[Key, list[Step]] = defaultdict(list)
+    step_ns = {"minute": MINUTE_NS, "quarter": QUARTER_NS}[step]
+    _extend(found, _asking(scope, measure, where, group_by, now_ns), from_ns, to_ns, step, step_ns)
     return dict(found)
 
 
@@ -176,35 +180,50 @@ def _engines(scope: Scope, rule: Rule, instants: Sequence[int], zone: ZoneInfo) 
     targets = EngineTarget.objects.filter(project_id=scope.project_id, enabled=True)
     if name := rule.where.get("engine"):
         targets = targets.filter(name=name)
-    compares = isinstance(rule.condition, Change)
-    return {
-        (target.name, False): [
-            Facts(
-                now=_of_engine(scope, target, rule, at),
-                before=_of_engine(scope, target, rule, week_before(at, zone)) if compares else NOTHING,
-            )
-            for at in instants
-        ]
-        for target in targets.order_by("name")
-    }
+    earlier = [week_before(at, zone) for at in instants] if isinstance(rule.condition, Change) else []
+    found: dict[Key, list[Facts]] = {}
+    for target in targets.order_by("name"):
+        now = _of_engine(scope, target, rule, instants)
+        before = _of_engine(scope, target, rule, earlier) if earlier else [NOTHING] * len(now)
+        found[target.name, False] = [Facts(now=n, before=b) for n, b in zip(now, before, strict=True)]
+    return found
 
 
-def _of_engine(scope: Scope, target: EngineTarget, rule: Rule, at_ns: int) -> Reading:
-    """Over the window before an instant, as one step of the engine's series."""
-    from_ns = at_ns - rule.window_s * SECOND_NS
-    metric = "running" if rule.measure == "engine.up" else rule.what.metric
-    told = read_series(scope, target.pk, [metric], from_ns, at_ns, rule.window_s, rule.where.get("model"))
-    if not told or not told[0].points:
-        return NOTHING
-    point = told[0].points[0]
-    if rule.measure == "engine.up":
-        failures = count_failures(scope, [target.pk], from_ns, at_ns).get(target.pk, 0)
-        tries = point.scrapes + failures
-        return Reading(point.scrapes / tries if tries else None, tries)
-    value = point.values.get(rule.stat)
+def _of_engine(scope: Scope, target: EngineTarget, rule: Rule, instants: Sequence[int]) -> list[Reading]:
+    """At each instant over the window before it, which is one step of the engine's series; windows that follow each
+    other are asked for together."""
+    window_ns = rule.window_s * SECOND_NS
+    found: list[Reading] = []
+    at = 0
+    while at < len(instants):
+        end = at + 1
+        while end < len(instants) and end - at < STEPS_OF_SERIES and instants[end] - instants[end - 1] == window_ns:
+            end += 1
+        found += _together(scope, target, rule, instants[at] - window_ns, instants[end - 1])
+        at = end
+    return found
+
+
+def _together(scope: Scope, target: EngineTarget, rule: Rule, from_ns: int, to_ns: int) -> list[Reading]:
+    is_up = rule.measure == "engine.up"
+    metric = "running" if is_up else rule.what.metric
+    told = read_series(scope, target.pk, [metric], from_ns, to_ns, rule.window_s, rule.where.get("model"))
+    points = told[0].points if told else []
+    if is_up:
+        failures = count_failures(scope, target.pk, from_ns, to_ns, rule.window_s * SECOND_NS)
+        return [_share_up(point.scrapes, failures.get(at, 0)) for at, point in enumerate(points)]
+    return [_reading(rule, point) for point in points]
+
+
+def _share_up(scrapes: int, failures: int) -> Reading:
+    tries = scrapes + failures
+    return Reading(scrapes / tries if tries else None, tries)
+
+
+def _reading(rule: Rule, point: SeriesPoint) -> Reading:
     samples = point.scrapes
     if rule.what.shape is Shape.SPREAD:
         samples = round(point.values.get("count") or 0)
     elif rule.measure == "engine.hit_rate":
         samples = round(point.values.get("queries") or 0)
-    return Reading(value, samples)
+    return Reading(point.values.get(rule.stat), samples)

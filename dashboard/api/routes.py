@@ -12,6 +12,10 @@ from ninja import NinjaAPI, Query, Schema, Status
 from pydantic import Field
 
 from dashboard.access import Access, AccessRefused, refusal
+from dashboard.api.alerts import REFUSED as ALERTS_REFUSED
+from dashboard.api.alerts import router as alerts
+from dashboard.api.alerts import silences
+from dashboard.api.deploys import router as deploys
 from dashboard.api.engines import router as engines
 from dashboard.api.reports import router as reports
 from dashboard.api.shapes import OwnPrices, Prices, Problem, RunList, RunWhole, Summary, TraceWhole
@@ -33,6 +37,9 @@ api = NinjaAPI(
     urls_namespace="api",
 )
 api.add_router("/engines", engines)
+api.add_router("/deploys", deploys)
+api.add_router("/alerts", alerts)
+api.add_router("/silences", silences)
 api.add_router("/reports", reports)
 
 BIGINT = {"ge": -(2**63), "le": 2**63 - 1}
@@ -53,7 +60,7 @@ class Filters(Schema):
     user: str | None = None
     status: str | None = Field(None, description="ok, error or open")
     min_wall_ns: int | None = Field(None, **BIGINT)
-    q: str | None = Field(None, description="text in name, service, agent, session, user, error or trace id")
+    q: str | None = Field(None, description="a query (docs/query.md)", examples=["service:checkout wall>5s"])
 
     def as_filter(self) -> RunFilter:
         same = {f.name: getattr(self, f.name) for f in fields(RunFilter) if hasattr(self, f.name)}
@@ -88,7 +95,16 @@ def _without_nul(values: dict[str, Any]) -> dict[str, Any]:
 
 @api.exception_handler(BadFilter)
 def bad_filter(request: HttpRequest, error: BadFilter) -> HttpResponse:
+    where = {} if error.at is None else {"at": error.at}
+    return api.create_response(request, {"detail": str(error)} | where, status=422)
+
+
+def alerts_refused(request: HttpRequest, error: Exception) -> HttpResponse:
     return api.create_response(request, {"detail": str(error)}, status=422)
+
+
+for _refusal in ALERTS_REFUSED:
+    api.add_exception_handler(_refusal, alerts_refused)
 
 
 @api.exception_handler(PricesRefused)

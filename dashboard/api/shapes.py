@@ -7,6 +7,9 @@ from typing import Annotated, Any
 from ninja import Schema
 from pydantic import BeforeValidator, ConfigDict, Field
 
+from dashboard import verdicts as judged
+from ingest.read.values import RunDetail
+
 UnixNs = Annotated[str, BeforeValidator(str), Field(pattern=r"^-?\d+$", examples=["1795976800175267760"])]
 MaybeUnixNs = Annotated[str | None, BeforeValidator(lambda ns: None if ns is None else str(ns))]
 
@@ -170,11 +173,38 @@ class Phase(Shape):
     span_id: str | None
 
 
+class Finding(Shape):
+    """Why the run took so long, in a sentence, and the numbers that it rests on, each of which follows from the run's
+    other fields."""
+
+    code: str
+    owner: str | None = Field(description="the stage or outside time that it explains")
+    text: str
+    numbers: dict[str, int | float]
+    spans: list[str]
+    saves_at_most_ns: int | None = Field(
+        description="what `action` could win back, and no more; bounds of several findings overlap. null: not bounded"
+    )
+    action: str
+    estimated: bool
+
+
+class Verdict(Shape):
+    headline: Finding = Field(description="what cost most")
+    findings: list[Finding] = Field(description="those that explain it first, then by what could be won back")
+
+
 class RunWhole(RunSummary):
     calls: list[Call]
     tools: list[Tool]
     warnings: list[Warning]
     phases: list[Phase]
+    verdict: Verdict
+
+    @staticmethod
+    def resolve_verdict(run: RunDetail) -> judged.Verdict:
+        """Worked out when it is asked for: it is a function of the other fields."""
+        return judged.judge(run)
 
 
 class RunList(Shape):
@@ -210,6 +240,7 @@ class TraceWhole(Shape):
 
 class Problem(Shape):
     detail: str
+    at: int | None = Field(None, description="the character of q, from 0, at which it cannot be read")
 
 
 class Distribution(Shape):

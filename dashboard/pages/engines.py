@@ -82,13 +82,14 @@ def _one(request: HttpRequest, engine_id: int, status: int = 200, **said: Any) -
     row = read_engine(access.scope, engine_id, now_ns)
     if row is None:
         raise Http404
-    chosen = window.read_window({"range": request.GET.get("range", window.USUAL.key)}, now_ns)[0].range or window.USUAL
+    shown, _ = window.read_window({"range": request.GET.get("range", "")}, now_ns)
+    chosen = shown.range or window.USUAL
     models = row.model_names if len(row.model_names) > 1 else []
     model = request.GET.get("model") if request.GET.get("model") in models else None
     told = next((one for one in row.models if one.model == model), row.figures)
     drawn = engine_charts.draw(_series(access, engine_id, chosen, now_ns, model))
     context = {
-        "page": "engines", "engine": engine_tiles.shown(row), "row": row, "range": chosen, "ranges": window.RANGES,
+        "page": "engines", "engine": engine_tiles.shown(row), "row": row, "range": chosen, "window": shown,
         "models": models, "model": model, "tiles": engine_tiles.tiles(told) if told else [],
         "endings": engine_tiles.endings(told) if told else [], "told": told, "charts": drawn,
         "reasons": engine_tiles.REASONS, "failures": read_failures(access.scope, engine_id, now_ns - DAY_NS, 20),

@@ -1,23 +1,28 @@
-"""Live: what is happening now. The page, and the three fragments that it fetches again when runs change."""
+"""Live: what is happening now. The page, and the two fragments that it fetches again when runs change."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
+from django.template.loader import render_to_string
 from django.urls import reverse
 
-from dashboard.pages.parts import charts, kpis, window
+from dashboard.coalescing import coalesced
+from dashboard.pages.parts import charts, engine_tiles, kpis, window
 from dashboard.pages.parts.start import exporter
 from ingest.read import live as read
-from ingest.read.runs import RunFilter, count_runs, find_runs
+from ingest.read.deploys import read_deploys
+from ingest.read.engines import list_engines
 from ingest.scope import Scope
 
 HOUR_NS = 3600 * window.SECOND_NS
 FINISHING, FLYING = 12, 12
-POINTS = 400
+NOW_KEPT_S, CHARTS_KEPT_S = 1.0, 5.0  # how old the answer to another tab's question may be
+LONGEST_NS = 2**63 - 1
 
 
 def home(request: HttpRequest) -> HttpResponse:
@@ -26,54 +31,79 @@ def home(request: HttpRequest) -> HttpResponse:
 
 
 def page(request: HttpRequest) -> HttpResponse:
-    scope, now_ns = request.access.scope, time.time_ns()
-    context = _figures(scope, now_ns) | _feeds(scope, now_ns)
+    scope, now_ns = request.access.scope, time.time_ns()  # type: ignore[attr-defined]
+    shown, problems = window.read_window({"range": request.GET.get("range", "")}, now_ns)
+    context = _now(scope, now_ns)
     empty = context["newest_end_unix_ns"] is None and not context["flying"]
-    context |= exporter() if empty else _charts(request, scope, now_ns)
-    return render(request, "live/page.html", {"page": "live", "ranges": window.RANGES, "empty": empty, **context})
+    context |= exporter() if empty else _charts(scope, shown, now_ns)
+    return render(
+        request, "live/page.html",
+        {"page": "live", "window": shown, "problems": problems, "empty": empty, "wall": request.GET.get("wall") == "1",
+         **context},
+    )  # fmt: skip
 
 
-def figures(request: HttpRequest) -> HttpResponse:
-    return render(request, "live/figures.html", _figures(request.access.scope, time.time_ns()))
+def now(request: HttpRequest) -> HttpResponse:
+    """Key figures, engines, and both feeds, in one answer: what a view asks for when runs have changed."""
+    scope = request.access.scope  # type: ignore[attr-defined]
+    return _shared(
+        request, "now", NOW_KEPT_S, lambda: render_to_string("live/now.html", _now(scope, time.time_ns()), request)
+    )  # fmt: skip
 
 
 def chart_data(request: HttpRequest) -> HttpResponse:
-    return render(request, "live/chart_data.html", _charts(request, request.access.scope, time.time_ns()))
+    scope = request.access.scope  # type: ignore[attr-defined]
+
+    def work_out() -> str:
+        now_ns = time.time_ns()
+        shown, _ = window.read_window({"range": request.GET.get("range", "")}, now_ns)
+        return render_to_string("live/chart_data.html", _charts(scope, shown, now_ns), request)
+
+    return _shared(request, "charts", CHARTS_KEPT_S, work_out)
 
 
-def feeds(request: HttpRequest) -> HttpResponse:
-    return render(request, "live/feeds.html", _feeds(request.access.scope, time.time_ns()))
+def older(request: HttpRequest) -> HttpResponse:
+    """Runs that finished before those that the feed shows."""
+    told = request.GET.get("before", "")
+    before_ns = int(told) if told.isdecimal() and len(told) < 20 else LONGEST_NS
+    now_ns = time.time_ns()
+    scope = request.access.scope  # type: ignore[attr-defined]
+    runs = read.finishing(scope, FINISHING, now_ns, min(before_ns, LONGEST_NS))
+    return render(request, "live/finishing.html", {"finishing": runs, "feed_most": FINISHING})
 
 
-def _figures(scope: Scope, now_ns: int) -> dict[str, Any]:
+def _shared(request: HttpRequest, name: str, kept_s: float, work_out: Callable[[], str]) -> HttpResponse:
+    """What another tab was told a moment ago, if nothing has changed since: ``age`` is how many milliseconds ago this
+    one heard of its newest change."""
+    told = request.GET.get("age", "")
+    age_s = int(told) / 1000 if told.isdecimal() and len(told) < 10 else 0.0
+    places = tuple(request.GET.get(key, "") for key in ("range", "zone", "project"))
+    question = (name, request.access.scope, *places)  # type: ignore[attr-defined]
+    return HttpResponse(coalesced.answer(question, min(kept_s, age_s), lambda: work_out().encode()))
+
+
+def _now(scope: Scope, now_ns: int) -> dict[str, Any]:
     now, before = read.figures(scope, now_ns), read.figures(scope, now_ns - HOUR_NS)
-    oldest = read.in_flight(scope, 1, now_ns) if now.in_flight else []
-    oldest_ns = now_ns - oldest[0].start_unix_ns if oldest else None
-    return {"kpis": kpis.kpis(now, before, oldest_ns), "newest_end_unix_ns": now.newest_end_unix_ns}
+    flying = read.in_flight(scope, FLYING, now_ns)
+    oldest_ns = now_ns - flying[0].start_unix_ns if flying else None
+    return {
+        "kpis": kpis.kpis(now, before, oldest_ns), "newest_end_unix_ns": now.newest_end_unix_ns,
+        "engines": [engine_tiles.shown(row) for row in list_engines(scope, now_ns, engine_tiles.IN_LIST)],
+        "finishing": read.finishing(scope, FINISHING, now_ns), "feed_most": FINISHING,
+        "flying": [(run, now_ns - run.start_unix_ns) for run in flying], "flying_limit": FLYING,
+    }  # fmt: skip
 
 
-def _charts(request: HttpRequest, scope: Scope, now_ns: int) -> dict[str, Any]:
-    shown, _ = window.read_window({"range": request.GET.get("range", window.USUAL.key)}, now_ns)
+def _charts(scope: Scope, shown: window.Window, now_ns: int) -> dict[str, Any]:
     chosen = shown.range or window.USUAL
     steps = read.stage_steps(scope, shown.from_unix_ns, now_ns, chosen.step_s)
-    wanted = RunFilter(from_unix_ns=shown.from_unix_ns, limit=POINTS)
-    runs = find_runs(scope, wanted, now_ns).runs
+    marks = charts.marks(read_deploys(scope, shown.from_unix_ns, now_ns))
     return {
         "range": chosen,
-        "stage_series": charts.stage_series(steps, chosen.step_s),
+        "stage_series": charts.stage_series(steps, chosen.step_s) | {"marks": marks},
         "stage_rows": charts.stage_table(steps),
-        "wall_points": charts.wall_points(runs, shown.from_unix_ns, now_ns),
-        "wall_runs": runs[:50],
-        "run_count": len(runs) if len(runs) < POINTS else count_runs(scope, wanted, now_ns),
-        "point_count": len(runs),
+        "heat": charts.heat_map(steps, chosen.step_s),
+        "heat_rows": [step for step in reversed(steps) if step.runs],
+        "sparks": charts.spark_lines(steps, chosen.step_s),
         "stage_names": charts.LABELS.values(),
-    }
-
-
-def _feeds(scope: Scope, now_ns: int) -> dict[str, Any]:
-    flying = read.in_flight(scope, FLYING, now_ns)
-    return {
-        "finishing": read.finishing(scope, FINISHING, now_ns),
-        "flying": [(run, now_ns - run.start_unix_ns) for run in flying],
-        "flying_limit": FLYING,
     }

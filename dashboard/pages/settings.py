@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
-from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
@@ -125,7 +124,7 @@ def _back(project: Project) -> HttpResponse:
 def _show(request: HttpRequest, status: int = 200, **said: Any) -> HttpResponse:
     access: Access = request.access  # type: ignore[attr-defined]
     is_admin = access.role.allows(Role.ADMIN)
-    context = {"page": "settings", "is_admin": is_admin, "given": request.POST} | _endpoints() | said
+    context = {"page": "settings", "is_admin": is_admin, "given": request.POST, **exporter(_ingest_key(said)), **said}
     if is_admin:
         context |= {
             "keys": access.project.ingest_keys.order_by("revoked_at", "-created_at"),
@@ -139,17 +138,12 @@ def _show(request: HttpRequest, status: int = 200, **said: Any) -> HttpResponse:
     return render(request, "settings/page.html", context, status=status)
 
 
+def _ingest_key(said: Mapping[str, Any]) -> str | None:
+    """The one that was just made, which stands in the texts to copy this once."""
+    return said["secret"] if said.get("secret_section") == "keys" else None
+
+
 def _limits(project: Project) -> dict[str, int | str]:
     """As they stand in the form."""
     per_day = project.bytes_per_day
     return {"spans_per_s": project.spans_per_s or "", "mib_per_day": "" if per_day is None else per_day >> 20}
-
-
-def _endpoints() -> dict[str, Any]:
-    """Where to send data, as its senders reach it: on other machines by the public address."""
-    if settings.SIXSTAGE_OPEN:
-        return exporter()
-    public = settings.CONFIG.public_url
-    return exporter() | {
-        "otlp_http": public, "otlp_grpc": f"http://{urlsplit(public).hostname}:{settings.SIXSTAGE_OTLP_GRPC_PORT}",
-    }  # fmt: skip

@@ -15,19 +15,13 @@ from django.utils.safestring import SafeString
 from dashboard import figures
 from dashboard.figures import Figure
 from dashboard.package_static import library_name
-from dashboard.pages.parts import bar
+from dashboard.pages.parts import bar, oddities, timing
+from dashboard.pages.parts.columns import shown as _shown
 from dashboard.pages.parts.safetext import visible
+from dashboard.pages.parts.window import Window
 from ingest.read.values import RunRow
 
 register = template.Library()
-
-
-def _shown(figure: Figure) -> SafeString:
-    if figure == figures.NOT_KNOWN:
-        return format_html('<span class="none">{}</span>', figure.value)
-    if not figure.unit:
-        return format_html("{}", figure.value)
-    return format_html('{}<span class="u">{}{}</span>', figure.value, figures.THIN, figure.unit)
 
 
 def _known(value: Any) -> Any:
@@ -103,13 +97,14 @@ def when(unix_ns: int | None, form: str = "clock") -> SafeString:
     """A moment. Written in UTC; ``times.js`` turns it into the viewer's zone.
 
     ``form``: ``clock`` (03:14:20), ``minute`` (03:14), ``day`` (a clock, with the day where it is not today),
-    ``moment`` (03:14:20 on 9 Oct 2025).
+    ``moment`` (03:14:20 on 9 Oct 2025), ``short`` (9 Oct 03:14), ``tick`` (03:14, at midnight the day).
     """
     if unix_ns is None:
         return _shown(figures.NOT_KNOWN)
     moment = figures.instant(unix_ns)
-    clock = f"{moment:%H:%M}" if form == "minute" else f"{moment:%H:%M:%S}"
+    clock = f"{moment:%H:%M}" if form in ("minute", "short", "tick") else f"{moment:%H:%M:%S}"
     text = f"{clock} on {moment.day} {moment:%b %Y}" if form == "moment" else clock
+    text = f"{moment.day} {moment:%b} {clock}" if form == "short" else text
     return format_html(
         '<time datetime="{}" data-ns="{}" data-form="{}">{}</time>',
         f"{moment:%Y-%m-%dT%H:%M:%S.%fZ}",
@@ -127,14 +122,20 @@ def library(name: str) -> str:
 
 @register.simple_tag(takes_context=True)
 def page_url(context: template.Context, name: str, *args: Any, **query: Any) -> str:
-    """The address of a page, which keeps the project that the reader chose."""
+    """The address of a page, which keeps the project and the zone that the reader chose."""
     request = context.get("request")
-    project = request.GET.get("project") if request is not None else None
     kept = {key.rstrip("_"): value for key, value in query.items() if value not in (None, "")}
-    if project:
-        kept.setdefault("project", project)
+    for kept_name in ("project", "zone"):
+        if request is not None and (chosen := request.GET.get(kept_name)):
+            kept.setdefault(kept_name, chosen)
     address = reverse(name, args=args)
     return f"{address}?{urlencode(kept)}" if kept else address
+
+
+@register.inclusion_tag("parts/time_range.html", takes_context=True)
+def time_range(context: template.Context, window: Window, live: bool = False) -> dict[str, Any]:
+    """The control of a page's time range and zone. A live one ends now always."""
+    return timing.control(context["request"], window, live=live)
 
 
 @register.inclusion_tag("parts/stage_bar.html")
@@ -193,3 +194,10 @@ def cache_hit(row: RunRow) -> float | None:
 def durations_in_words(text: str) -> str:
     """A warning keeps its nanoseconds in the store; people read them as any other duration."""
     return re.sub(r"\b(\d+) ns\b", lambda found: str(figures.duration(int(found[1]))), text)
+
+
+@register.filter
+def what_it_does(code: str) -> str:
+    """What a warning means for the figures; nothing for a code that nobody has explained."""
+    told = oddities.EFFECTS.get(code, "")
+    return f"Figures: {told}." if told else ""

@@ -1,6 +1,7 @@
 """The tables. Small shared ones (projects, keys) have foreign keys; the hot ones are partitioned by the
 trace's day and keyed so that they can be sharded by trace: every unique key holds trace id and day."""
 
+from ingest.models.deploy import ToldDeploy
 from ingest.models.engine import EngineFailure, EngineLayout, EngineMinute, EngineSample, EngineTarget
 from ingest.models.observing import Process, SettledCount, SettledUntil
 from ingest.models.price import PriceList
@@ -36,6 +37,7 @@ __all__ = [
     "SettledCount",
     "SettledUntil",
     "Signal",
+    "ToldDeploy",
     "Tool",
     "Trace",
 ]

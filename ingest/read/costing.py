@@ -6,12 +6,14 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ingest.costs import Cost, Pricing, Rates, call_cost, calls_cost, total
+from ingest.costs import ANY, Cost, Pricing, Rates, call_cost, calls_cost, total
 from ingest.read.rows import select
 from ingest.read.values import CallRow, RunDetail, RunRow
 from ingest.rollups.counting import METRICS, Cell, Flag, Kind
+from ingest.rollups.from_rows import TELLS_TOKENS
 from ingest.scope import Scope
 
+SINCE_EVER_NS = -(2**62)
 _UNTOLD = int(Flag.UNTOLD)
 _INPUT, _CACHED, _OUTPUT = (
     METRICS[Kind.CALL].index(name) for name in ("input_tokens", "cached_tokens", "output_tokens")
@@ -28,6 +30,35 @@ def cell_cost(rates: Rates | None, flags: int, cell: Cell) -> Cost:
     return calls_cost(
         rates, count, cell.sums[_INPUT], cell.sums[_CACHED], cell.sums[_OUTPUT], cached_untold=count - cached
     )  # fmt: skip
+
+
+def cost_sql(pricing: Pricing) -> tuple[str, list[Any]]:
+    """SQL for what the calls of ``ingest_run``'s row cost together, in picos; null where no call's cost is known.
+    The first table that has a price of a call's model at its end tells it: the exact name, then the longest
+    beginning, then the latest."""
+    begins = dict(zip(pricing.dates, (SINCE_EVER_NS, *pricing.changes), strict=True))
+    prices: list[Any] = []
+    for order, table in enumerate(pricing.tables):
+        for pattern, listed in table.items():
+            beginning = pattern.endswith(ANY)
+            for price in listed:
+                rates = price.rates or (None, None, None)
+                prices += [order, pattern.removesuffix(ANY), beginning, begins[price.begins], *rates]
+    row = "(%s::int, %s::text, %s::boolean, %s::bigint, %s::numeric, %s::numeric, %s::numeric)"
+    told = f"VALUES {', '.join([row] * (len(prices) // 7))}"
+    return (
+        f"""SELECT sum((item.input_tokens - coalesce(item.cached_tokens, 0)) * price.input
+                     + coalesce(item.cached_tokens, 0) * price.cached + item.output_tokens * price.output)
+            FROM ingest_call AS item CROSS JOIN LATERAL (
+                SELECT input, cached, output FROM ({told}) AS price (place, model, part, from_ns, input, cached, output)
+                WHERE from_ns <= item.end_unix_ns
+                  AND CASE WHEN part THEN starts_with(item.model, price.model) ELSE item.model = price.model END
+                ORDER BY place, part, length(price.model) DESC, from_ns DESC LIMIT 1
+            ) AS price
+            WHERE item.trace_id = ingest_run.trace_id AND item.root_span_id = ingest_run.root_span_id
+              AND item.project_id = ingest_run.project_id AND item.day = ingest_run.day AND {TELLS_TOKENS}""",
+        prices,
+    )
 
 
 def price_run(pricing: Pricing, run: RunDetail) -> None:

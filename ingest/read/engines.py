@@ -114,14 +114,14 @@ def read_failures(scope: Scope, engine_id: int, since_ns: int, limit: int = 50) 
         return [FailureRow(at_unix_ns=a, took_ms=t, reason=r, detail=d) for a, t, r, d in cursor.fetchall()]
 
 
-def count_failures(scope: Scope, engine_ids: Sequence[int], from_ns: int, to_ns: int) -> dict[int, int]:
-    """How many scrapes of each engine failed from one instant to another."""
+def count_failures(scope: Scope, engine_id: int, from_ns: int, to_ns: int, step_ns: int) -> dict[int, int]:
+    """How many scrapes of an engine failed, by step from an instant on; none where none did."""
     with connection.cursor() as cursor:
         cursor.execute(
-            """SELECT target_id, count(*) FROM ingest_engine_failure
-               WHERE project_id = %s AND target_id = ANY(%s) AND day BETWEEN %s AND %s
-                 AND at_unix_ns >= %s AND at_unix_ns < %s GROUP BY target_id""",
-            [scope.project_id, list(engine_ids), day_of(from_ns), day_of(to_ns), from_ns, to_ns],
+            """SELECT (at_unix_ns - %s) / %s, count(*) FROM ingest_engine_failure
+               WHERE project_id = %s AND target_id = %s AND day BETWEEN %s AND %s
+                 AND at_unix_ns >= %s AND at_unix_ns < %s GROUP BY 1""",
+            [from_ns, step_ns, scope.project_id, engine_id, day_of(from_ns), day_of(to_ns), from_ns, to_ns],
         )
         return dict(cursor.fetchall())
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db import connection
 
-from ingest.packed import SOURCES, Detail, unpack_summary
+from ingest.packed import SOURCE_NAMES, Detail, unpack_summary
 from ingest.read.values import CallRow, RunDetail, RunRow, ToolRow
 from ingest.rows import CALL_COLUMNS, RUN_COLUMNS, TOOL_COLUMNS
 from ingest.stages.model import Outside, Stage
@@ -56,8 +56,9 @@ def as_run_detail(row: Mapping[str, Any], now_ns: int) -> RunDetail:
     return RunDetail(**run_values(row, now_ns))
 
 
-_NOT_SHOWN = {"day", "project_id", "trace_id", "root_span_id", "end_unix_ns", "response_hash"}
-_CALL_SHOWN = tuple(name for name in CALL_COLUMNS if name not in _NOT_SHOWN)
+# A run may have thousands of calls and tools: their other columns are taken over in one step.
+_NOT_SHOWN = {"day", "project_id", "trace_id", "root_span_id", "span_id", "end_unix_ns", "response_hash"}
+_CALL_SHOWN = tuple(name for name in CALL_COLUMNS if name not in _NOT_SHOWN and name != "source")
 _TOOL_SHOWN = tuple(name for name in TOOL_COLUMNS if name not in _NOT_SHOWN)
 
 
@@ -65,26 +66,16 @@ def as_call(row: Mapping[str, Any], detail: Detail) -> CallRow:
     span_id, ttft_ns = bytes(row["span_id"]).hex(), row["ttft_ns"]
     told = detail.calls[span_id]
     return CallRow(
-        **{name: row[name] for name in _CALL_SHOWN}
-        | {
-            "span_id": span_id,
-            "wall_ns": row["end_unix_ns"] - row["start_unix_ns"],
-            "parent_span_id": told.parent_span_id,
-            "transport_ns": told.transport_ns,
-            "provider": told.provider,
-            "finish_reason": told.finish_reason,
-            "first_token_unix_ns": None if ttft_ns is None else row["start_unix_ns"] + ttft_ns,
-            "source": SOURCES[row["source"]].value,
-        }
-    )
+        span_id=span_id, wall_ns=row["end_unix_ns"] - row["start_unix_ns"], parent_span_id=told.parent_span_id,
+        transport_ns=told.transport_ns, provider=told.provider, finish_reason=told.finish_reason,
+        first_token_unix_ns=None if ttft_ns is None else row["start_unix_ns"] + ttft_ns,
+        source=SOURCE_NAMES[row["source"]], **{name: row[name] for name in _CALL_SHOWN},
+    )  # fmt: skip
 
 
 def as_tool(row: Mapping[str, Any], detail: Detail) -> ToolRow:
     span_id = bytes(row["span_id"]).hex()
-    fields = {name: row[name] for name in _TOOL_SHOWN}
-    told = {
-        "span_id": span_id,
-        "wall_ns": row["end_unix_ns"] - row["start_unix_ns"],
-        "transport_ns": detail.transports_ns.get(span_id),
-    }
-    return ToolRow(**fields | told)
+    return ToolRow(
+        span_id=span_id, wall_ns=row["end_unix_ns"] - row["start_unix_ns"],
+        transport_ns=detail.transports_ns.get(span_id), **{name: row[name] for name in _TOOL_SHOWN},
+    )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Lists of runs: filters, order, pages by cursor, and facets."""
+"""Lists of runs: filters, order, pages by cursor."""
 
 from __future__ import annotations
 
@@ -6,40 +6,62 @@ import base64
 import datetime as dt
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from typing import Any
 
 from ingest.prices import read_pricing
 from ingest.read.budget import Budget
-from ingest.read.costing import price_runs
+from ingest.read.costing import cost_sql, price_runs
+from ingest.read.query.fields import STAGES
+from ingest.read.query.parser import parse
+from ingest.read.query.sql import query_sql
+from ingest.read.query.terms import BadQuery, Query
 from ingest.read.rows import RUN_LIST_COLUMNS, as_run, select
-from ingest.read.values import Facet, RunPage
+from ingest.read.values import RunPage
 from ingest.read.windows import Window, windows
 from ingest.scope import Scope
 from ingest.snapshot import snapshot
 
 LIMIT_MOST = 500
-FACETS = ("service", "agent", "model", "tool", "status", "environment", "version")
-FACET_VALUES = 12
 DAY_NS = 86_400 * 10**9
 GRACE_NS = 7 * DAY_NS
 LAST_NS = 2**63 - 1
 BUDGET_S = 3.0  # for looking where no index and no rollup tells
 WINDOWS_AT_ONCE = 64
+WHOLE_TRACE = 32  # hex digits
 
-# Each order ends in the run's identity, so that a cursor names one place.
+# Each order ends in the run's identity, so that a cursor names one place. What is not known comes last either way.
+_BY = {
+    "wall": "wall_ns",
+    "ttft": "ttft_ns",
+    "first_token": "first_token_ns",
+    "ttft_sum": "ttft_sum_ns",
+    "rounds": "rounds",
+    "tools": "tool_count",
+    "spans": "spans",
+    "tokens": "input_tokens",
+    "tokens_out": "output_tokens",
+    **{stage: f"{stage}_ns" for stage in STAGES},
+}
 ORDERS = {
     "newest": "end_unix_ns",
     "slowest": "wall_ns",
-    "ttft": "coalesce(ttft_ns, -1)",
-    "tokens": "coalesce(input_tokens, -1)",
+    **{name: f"coalesce({column}, -1)" for name, column in _BY.items() if name != "wall"},
+    "oldest": "-end_unix_ns",
+    "fastest": "-wall_ns",
+    **{f"{name}.up": f"coalesce(-{column}, {-(2**62)})" for name, column in _BY.items() if name != "wall"},
 }
 
 
 class BadFilter(ValueError):
-    """A filter that cannot be read; the message says which and what is expected."""
+    """A filter that cannot be read; the message says which and what is expected. ``at`` is the character of ``q``, from
+    0, at which it cannot."""
+
+    def __init__(self, message: str, at: int | None = None) -> None:
+        super().__init__(message)
+        self.at = at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +84,14 @@ class RunFilter:
     sort: str = "newest"
     cursor: str | None = None
     limit: int = 50
+
+    @property
+    def query(self) -> Query:
+        """What ``q`` says. Raises BadFilter."""
+        try:
+            return parse(self.q or "")
+        except BadQuery as bad:
+            raise BadFilter(f"q, character {bad.at + 1}: {bad.message}", bad.at) from bad
 
 
 def find_runs(scope: Scope, wanted: RunFilter, now_ns: int, budget_s: float = BUDGET_S) -> RunPage:
@@ -106,10 +136,13 @@ def find_runs(scope: Scope, wanted: RunFilter, now_ns: int, budget_s: float = BU
 
 def _has_index(wanted: RunFilter) -> bool:
     """Whether an index gives the runs in their order, so that no more are read than are shown."""
-    if wanted.session is not None or wanted.user is not None or wanted.status == "open":
+    query = wanted.query
+    if any(getattr(wanted, name) is not None or query.only(name) is not None for name in ("session", "user")):
         return True  # of these there are not many
-    narrowing = ("service", "version", "environment", "agent", "model", "tool", "status", "min_wall_ns", "q")
-    return wanted.sort == "newest" and not any(getattr(wanted, name) is not None for name in narrowing)
+    if wanted.status == "open" or query.only("status") == "open" or len(query.only("trace") or "") == WHOLE_TRACE:
+        return True
+    narrowing = ("service", "version", "environment", "agent", "model", "tool", "status", "min_wall_ns")
+    return wanted.sort == "newest" and not query and not any(getattr(wanted, name) is not None for name in narrowing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,32 +193,6 @@ def _place(row: dict[str, Any]) -> tuple[int, bytes, bytes]:
     return row["place"], bytes(row["trace_id"]), bytes(row["root_span_id"])
 
 
-def count_runs(scope: Scope, wanted: RunFilter, now_ns: int) -> int:
-    where, parameters = conditions(scope, wanted, now_ns)
-    return int(select(f"SELECT count(*) AS n FROM ingest_run WHERE {where}", parameters)[0]["n"])
-
-
-def facets(scope: Scope, wanted: RunFilter, now_ns: int) -> list[Facet]:
-    """The values that runs have, with their counts, most first. A field's own filter does not narrow its facet,
-    so that its other values stay in reach."""
-    return [Facet(field=name, values=_facet(scope, wanted, name, now_ns)) for name in FACETS]
-
-
-def _facet(scope: Scope, wanted: RunFilter, name: str, now_ns: int) -> list[tuple[str, int]]:
-    value = {
-        "tool": "unnest(tool_names)",
-        "model": "unnest(model_names)",
-        "status": "CASE WHEN failed THEN 'error' ELSE 'ok' END",
-    }.get(name, name)
-    where, parameters = conditions(scope, replace(wanted, **{name: None}), now_ns)
-    rows = select(
-        f"""SELECT value, count(*) AS n FROM (SELECT {value} AS value FROM ingest_run WHERE {where}) AS found
-            WHERE value IS NOT NULL GROUP BY value ORDER BY n DESC, value LIMIT %s""",
-        [*parameters, FACET_VALUES],
-    )
-    return [(row["value"], row["n"]) for row in rows]
-
-
 def conditions(scope: Scope, wanted: RunFilter, now_ns: int) -> tuple[str, list[Any]]:
     """The WHERE of a filter, beginning with the scope. Raises BadFilter."""
     where, parameters = scope.where()
@@ -211,11 +218,17 @@ def conditions(scope: Scope, wanted: RunFilter, now_ns: int) -> tuple[str, list[
         narrow("wall_ns >= %s", wanted.min_wall_ns)
     if wanted.status is not None:
         narrow(*_status(wanted.status, now_ns))
-    if wanted.q:
-        like = "%" + wanted.q.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
-        columns = ("name", "service", "agent", "session_id", "user_id", "error", "encode(trace_id, 'hex')")
-        narrow("(" + " OR ".join(f"{column} ILIKE %s" for column in columns) + ")", *[like] * len(columns))
+    if query := wanted.query:
+        for condition, more in query_sql(query, now_ns, _cost(scope) if any(query.of("cost")) else None):
+            narrow(condition, *more)
     return " AND ".join(parts), values
+
+
+def _cost(scope: Scope) -> tuple[str, list[Any]]:
+    pricing = read_pricing(scope)
+    if not pricing:
+        raise BadFilter("q: cost cannot be asked for: there are no prices; an administrator sets them in Settings")
+    return cost_sql(pricing)
 
 
 _EQUALITIES = {

@@ -19,10 +19,12 @@ from ingest.prices import read_pricing
 from ingest.read.budget import Budget
 from ingest.read.costing import cell_cost
 from ingest.read.figuring import Sums, figures_of
+from ingest.read.query.keys import needs_full, tells_all
+from ingest.read.query.sql import item_sql
 from ingest.read.reach import Reach, read_reach
 from ingest.read.runs import BadFilter, RunFilter, conditions, first_day
 from ingest.read.values import Figures, Group, Summary, SummaryStep
-from ingest.read.windows import IN_KEYS, fits
+from ingest.read.windows import fits, keys_narrow
 from ingest.rollups.counting import Cell, Flag, Key, Kind
 from ingest.rollups.folding import zone_of
 from ingest.rollups.from_rows import Cells, count_rows
@@ -38,7 +40,7 @@ STEPS_MOST, GROUPS_MOST = 2_000, 200
 BUDGET_S = 3.0  # for counting rows
 FIRST_SLICE_NS = 3_600 * SECOND_NS
 PLAIN_GROUPS = (None, "service", "environment", "agent", "status")
-BEYOND_KEYS = ("tool", "session", "user", "min_wall_ns", "q")
+BEYOND_KEYS = ("tool", "session", "user", "min_wall_ns")
 _DIMENSIONS: dict[str, tuple[str, ...]] = {"model": ("models", "own"), "tool": ("own",), "status": ()}
 
 
@@ -79,13 +81,21 @@ def summarise(scope: Scope, asked: Question, now_ns: int) -> Summary:
     return _summary(reading, asked, zone_name)
 
 
-def sums_by_step(scope: Scope, asked: Question, now_ns: int) -> list[tuple[int, int, Sums]]:
-    """Begin, end and sums of each step, for those who need no figures of them; without groups. Raises BadFilter."""
+@dataclass(frozen=True, slots=True)
+class ByStep:
+    """Begin, end and sums of each step. ``looked_from_ns`` is set where the time was up first."""
+
+    steps: list[tuple[int, int, Sums]]
+    looked_from_ns: int | None
+
+
+def sums_by_step(scope: Scope, asked: Question, now_ns: int) -> ByStep:
+    """For those who need no figures of the steps; without groups. Raises BadFilter."""
     reading, _ = _read(scope, asked, now_ns)
     steps = [(first, last, Sums()) for first, last in itertools.pairwise(reading.bounds)]
     for (at, _, _), sums in reading.sums.items():
         steps[at][2].merge(sums)
-    return steps
+    return ByStep(steps, reading.looked_from_ns)
 
 
 def sums_by_group(scope: Scope, asked: Question, now_ns: int) -> GroupedSums:
@@ -161,7 +171,7 @@ class Reading:
         # Calls are counted apart before and after a change of prices.
         self.price_bounds = sorted({*bounds, *(at for at in pricing.changes if bounds[0] < at < bounds[-1])})
         self.group_by, self.budget_s = asked.group_by, asked.budget_s
-        self.narrowed = any(getattr(wanted, name) is not None for name in IN_KEYS)
+        self.narrowed = keys_narrow(wanted)
         self.sums: dict[tuple[int, str | None, bool], Sums] = {}  # by step, group, whether it is the rest
         self.made_from: dict[Kind, str] = {}
         self.looked_from_ns: int | None = None
@@ -177,7 +187,7 @@ class Reading:
         wanted = self.wanted
         if any(getattr(wanted, name) is not None for name in BEYOND_KEYS) or wanted.status == "open":
             return False
-        if kind is Kind.TOOL and wanted.model is not None:
+        if (kind is Kind.TOOL and wanted.model is not None) or not tells_all(wanted.query, kind):
             return False
         bounds = self._bounds(kind)
         pieces = self._cover(kind, bounds)
@@ -216,7 +226,7 @@ class Reading:
         """The whole steps between each two bounds; neighbours of one length together. Plain ones tell no model, by
         which calls cost."""
         plain = self.group_by in PLAIN_GROUPS and self.wanted.version is None and self.wanted.model is None
-        plain = plain and not (kind is Kind.CALL and self.pricing)
+        plain = plain and not needs_full(self.wanted.query) and not (kind is Kind.CALL and self.pricing)
         pieces: list[Piece] = []
         for first, last in itertools.pairwise(bounds):
             for piece in cover(first, last, self.reach.days_zone, self.reach.kept, plain=plain):
@@ -257,13 +267,12 @@ class Reading:
             cursor=None,
         )
         where, parameters = conditions(self.scope, window, self.now_ns)
-        item = {Kind.CALL: ("model", wanted.model), Kind.TOOL: ("name", wanted.tool)}.get(kind)
         dimensions = () if self.group_by is None else _DIMENSIONS.get(self.group_by, (self.group_by,))
         if kind is Kind.CALL and self.pricing:
             dimensions = {*dimensions, "own"}
         return count_rows(
             cursor, kind, bounds, where, parameters,
-            item=item if item and item[1] is not None else None, dimensions=dimensions,
+            items=_items(wanted, kind), dimensions=dimensions,
             within=within, first_day=first_day(bounds[0]),
         )  # fmt: skip
 
@@ -300,6 +309,16 @@ class Reading:
         if name == "tool":
             return (key.own,) if kind is Kind.TOOL else ()
         return (getattr(key, name),)
+
+
+def _items(wanted: RunFilter, kind: Kind) -> list[tuple[str, list[Any]]]:
+    """What a call or tool must be itself, where models or tools are asked for."""
+    if kind is Kind.RUN:
+        return []
+    field, column = ("model", "item.model") if kind is Kind.CALL else ("tool", "item.name")
+    value = getattr(wanted, field)
+    own = [] if value is None else [(f"{column} = %s", [value])]
+    return own + item_sql(wanted.query, field, column)
 
 
 def _summary(reading: Reading, asked: Question, zone: str) -> Summary:

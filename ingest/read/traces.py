@@ -18,7 +18,7 @@ from ingest.spans import AttributeValue, Span
 
 def trace_detail(scope: Scope, trace_id: str, with_attributes: bool) -> TraceDetail | None:
     """The trace's runs and spans, by start; None where the scope has no such trace."""
-    key = _trace_key(trace_id)
+    key = trace_key(trace_id)
     if key is None:
         return None
     where, parameters = scope.where()
@@ -38,8 +38,13 @@ def trace_detail(scope: Scope, trace_id: str, with_attributes: bool) -> TraceDet
 
 def span_detail(scope: Scope, trace_id: str, span_id: str) -> SpanRow | None:
     """One span with everything it brought."""
-    key = _trace_key(trace_id)
-    span = _spans(scope, key, with_events=True).get(span_id.lower()) if key else None
+    key, only = trace_key(trace_id), _bytes(span_id, 8)
+    if key is None or only is None:
+        return None
+    found = [span for body in bodies(scope, key, Signal.TRACES) for span in spans_of(body, only)]
+    # Which of several spans a log record speaks of is only known among all of them.
+    events = found and any(True for body in bodies(scope, key, Signal.LOGS) for _ in log_events_of(body))
+    span = _spans(scope, key, with_events=True).get(span_id.lower()) if events else found[-1] if found else None
     return span_row(span, with_attributes=True) if span else None
 
 
@@ -74,14 +79,14 @@ def jsonable(value: AttributeValue) -> Any:
 
 def _spans(scope: Scope, trace_id: bytes, with_events: bool) -> dict[str, Span]:
     """By span id; of spans that came more than once the last wins. Log records are read only to be shown as events."""
-    spans = {span.span_id: span for body in _bodies(scope, trace_id, Signal.TRACES) for span in spans_of(body)}
+    spans = {span.span_id: span for body in bodies(scope, trace_id, Signal.TRACES) for span in spans_of(body)}
     if not with_events:
         return spans
-    events = [event for body in _bodies(scope, trace_id, Signal.LOGS) for event in log_events_of(body)]
+    events = [event for body in bodies(scope, trace_id, Signal.LOGS) for event in log_events_of(body)]
     return {span.span_id: span for span in with_log_events(list(spans.values()), events)} if events else spans
 
 
-def _bodies(scope: Scope, trace_id: bytes, signal: Signal) -> Iterator[bytes]:
+def bodies(scope: Scope, trace_id: bytes, signal: Signal) -> Iterator[bytes]:
     where, parameters = scope.where("chunk")
     trace_where, trace_parameters = scope.where("trace")
     rows = select(
@@ -94,9 +99,13 @@ def _bodies(scope: Scope, trace_id: bytes, signal: Signal) -> Iterator[bytes]:
         yield bytes(row["body"])
 
 
-def _trace_key(trace_id: str) -> bytes | None:
+def trace_key(trace_id: str) -> bytes | None:
+    return _bytes(trace_id, 16)
+
+
+def _bytes(text: str, length: int) -> bytes | None:
     try:
-        key = bytes.fromhex(trace_id)
+        key = bytes.fromhex(text)
     except ValueError:
         return None
-    return key if len(key) == 16 else None
+    return key if len(key) == length else None

@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import Struct
+
+from ingest.frozen import Frozen
+
 
 @dataclass(slots=True, kw_only=True)
 class RunRow:
@@ -86,8 +90,7 @@ class CallRow:
     cost: str | None = None
 
 
-@dataclass(slots=True, kw_only=True)
-class ToolRow:
+class ToolRow(Struct, kw_only=True, gc=False):
     span_id: str
     name: str
     start_unix_ns: int
@@ -110,8 +113,7 @@ class WarningRow:
     span_id: str | None = None
 
 
-@dataclass(slots=True, kw_only=True)
-class PhaseRow:
+class PhaseRow(Frozen, frozen=True, kw_only=True):
     """Who owned an interval; offsets count from the run's start. Phases tile the run."""
 
     start_ns: int
@@ -186,6 +188,7 @@ class LiveFigures:
     wall: Quantiles
     ttft: Quantiles
     tpot: Quantiles
+    queue: Quantiles
     tool_calls: int
     tool_failures: int
     input_tokens: int
@@ -196,13 +199,21 @@ class LiveFigures:
 
 @dataclass(slots=True, kw_only=True)
 class StageStep:
-    """Mean nanoseconds by owner of the runs that ended in one step of time; None where none ended."""
+    """Of what ended in one step of time: mean nanoseconds by owner, and quantiles and shares as key figures have them;
+    None where nothing ended. ``wall_bins`` are the runs by the bin of their wall time."""
 
     start_unix_ns: int
     runs: int
     failed_runs: int
     mean_ns: dict[str, int] | None
     mean_wall_ns: int | None
+    wall_bins: dict[int, int]
+    wall: Quantiles
+    ttft: Quantiles
+    tpot: Quantiles
+    queue: Quantiles
+    hit_rate: float | None
+    tool_failures: float | None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -211,6 +222,14 @@ class Facet:
 
     field: str
     values: list[tuple[str, int]]
+
+
+@dataclass(slots=True, kw_only=True)
+class Facets:
+    """``looked_from_unix_ns`` is set where the time was up first: runs that ended earlier are not counted."""
+
+    facets: list[Facet]
+    looked_from_unix_ns: int | None
 
 
 @dataclass(slots=True, kw_only=True)

@@ -6,6 +6,7 @@ import heapq
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ingest.read.query.keys import fits_key, narrows
 from ingest.rollups.counting import MINUTE_NS, Flag, Key, Kind
 from ingest.rollups.horizon import kept_from
 from ingest.rollups.kept import read_keys
@@ -30,12 +31,19 @@ class Window(NamedTuple):
     to_ns: int
 
 
+def keys_narrow(wanted: RunFilter) -> bool:
+    """Whether keys of runs tell anything of what the filter asks for."""
+    return any(getattr(wanted, name) is not None for name in IN_KEYS) or narrows(wanted.query)
+
+
 def fits(wanted: RunFilter, kind: Kind, key: Key) -> bool:
     """Whether what counts under a key fits, as far as keys tell."""
     for name in ("service", "version", "environment", "agent"):
         value = getattr(wanted, name)
         if value is not None and getattr(key, name) != value:
             return False
+    if not fits_key(wanted.query, kind, key):
+        return False
     if wanted.status is not None and bool(key.flags & _FAILED) != (wanted.status == "error"):
         return False
     return wanted.model is None or (wanted.model == key.own if kind is Kind.CALL else wanted.model in key.models)
@@ -51,7 +59,7 @@ def windows(cursor: Any, project_id: int, wanted: RunFilter, before_ns: int, now
     before_ns = min(before_ns, last_ns + 1)
     if wanted.from_unix_ns is not None:
         from_ns = max(from_ns, wanted.from_unix_ns)
-    told = wanted.status != "open" and any(getattr(wanted, name) is not None for name in IN_KEYS)
+    told = wanted.status != "open" and keys_narrow(wanted)
     within = Window(from_ns, before_ns)
     for window in _told(cursor, project_id, wanted, within) if told else _slices(within, now_ns):
         clipped = Window(max(window.from_ns, from_ns), min(window.to_ns, before_ns))

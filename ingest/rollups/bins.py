@@ -39,6 +39,11 @@ def midpoint(index: int) -> int:
     return 0 if index == ZERO_BIN else round(2 * GAMMA**index / (GAMMA + 1))
 
 
+def bin_bounds(index: int) -> tuple[int, int]:
+    """The least and the greatest whole value of a bin above zero."""
+    return math.floor(GAMMA ** (index - 1)) + 1 if index else 1, math.floor(GAMMA**index)
+
+
 def bin_sql(column: str) -> str:
     """``bin_of`` in SQL, for counting rows into bins where they lie."""
     return f"CASE WHEN {column} < 1 THEN {ZERO_BIN} ELSE ceil(ln({column}::float8) / {LOG_GAMMA!r})::int END"

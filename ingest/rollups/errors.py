@@ -23,9 +23,24 @@ _KINDS = tuple(
     )
 )
 
+KINDS = (*(kind for kind, _ in _KINDS), OTHER)
+TOLD_MOST = 500  # characters of an error that are looked at
+
+
+def kind_sql(column: str) -> str:
+    """The same in SQL, whose regular expressions write the edge of a word otherwise."""
+    cases = " ".join(
+        f"WHEN left({column}, {TOLD_MOST}) ~* '{_as_postgresql(pattern)}' THEN '{kind}'" for kind, pattern in _KINDS
+    )
+    return f"CASE WHEN {column} IS NOT NULL THEN CASE {cases} ELSE '{OTHER}' END END"
+
+
+def _as_postgresql(pattern: re.Pattern[str]) -> str:
+    return pattern.pattern.replace(r"\b", r"\y").replace("%", "%%")
+
 
 @lru_cache(maxsize=1_024)
 def error_kind(text: str) -> str:
     """Which kind an error's text tells of; ``other`` where it tells of none."""
-    told = text[:500]
+    told = text[:TOLD_MOST]
     return next((kind for kind, pattern in _KINDS if pattern.search(told)), OTHER)

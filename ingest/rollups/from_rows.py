@@ -50,7 +50,7 @@ _VALUES = {
     Kind.TOOL: ["item.end_unix_ns - item.start_unix_ns"],
 }  # fmt: skip
 _FAILED = "run.failed::int"
-_TELLS_TOKENS = (
+TELLS_TOKENS = (
     "item.input_tokens >= 0 AND item.output_tokens >= 0 "
     "AND (item.cached_tokens IS NULL OR item.cached_tokens BETWEEN 0 AND item.input_tokens)"
 )
@@ -58,7 +58,7 @@ _FLAGS = {
     Kind.RUN: f"{_FAILED} + CASE WHEN run.model_unsplit_ns > 0 THEN 2 ELSE 0 END "
     "+ CASE WHEN run.basis IS NULL THEN 0 ELSE 4 END + CASE WHEN run.root_ended THEN 0 ELSE 8 END",
     Kind.CALL: f"{_FAILED} + CASE WHEN item.source = {ESTIMATED_SOURCE} THEN 4 ELSE 0 END "
-    f"+ CASE WHEN item.error IS NULL THEN 0 ELSE 16 END + CASE WHEN {_TELLS_TOKENS} THEN 0 ELSE 32 END",
+    f"+ CASE WHEN item.error IS NULL THEN 0 ELSE 16 END + CASE WHEN {TELLS_TOKENS} THEN 0 ELSE 32 END",
     Kind.TOOL: f"{_FAILED} + CASE item.ok WHEN true THEN 0 WHEN false THEN 16 ELSE 32 END",
 }
 _JOIN = (
@@ -92,34 +92,34 @@ def count_rows(
     runs: str,
     parameters: Sequence[Any],
     *,
-    item: tuple[str, Any] | None = None,
+    items: Sequence[tuple[str, Sequence[Any]]] = (),
     dimensions: Collection[str] = DIMENSIONS,
     within: Sequence[tuple[int, int]] = (),
     first_day: dt.date | None = None,
 ) -> Cells:
     """Cells of what ended in the steps between ``bounds`` (ascending), or in parts of them, of the runs for which the
-    condition ``runs`` holds; ``item`` is what a call's or tool's column must equal. Keys tell only of the dimensions
-    asked for. Partitions of days before the first need not be looked at."""
+    condition ``runs`` holds, and of their calls or tools those for which all ``items`` hold. Keys tell only
+    of the dimensions asked for. Partitions of days before the first need not be looked at."""
     columns = [_COLUMNS[name][kind] if name in dimensions else _NONE.get(name, "NULL::text") for name in DIMENSIONS]
     end = _END[kind]
     parts = within or [(bounds[0], bounds[-1])]
     condition = " OR ".join([f"({end} >= %s AND {end} < %s)"] * len(parts))
     told = [list(bounds), *parameters, *chain.from_iterable(parts)]
     condition = f"({condition})"
-    if item is not None:
-        condition += f" AND item.{item[0]} = %s"
-        told.append(item[1])
+    for sql, values in items:
+        condition += f" AND {sql}"
+        told += values
     if first_day is not None:
         condition += f" AND run.day >= %s{'' if kind is Kind.RUN else ' AND item.day >= %s'}"
         told += [first_day] * (1 if kind is Kind.RUN else 2)
-    values = ", ".join(f"({at}, ({value})::bigint, NULL)" for at, value in enumerate(_VALUES[kind]))
+    metrics = ", ".join(f"({at}, ({value})::bigint, NULL)" for at, value in enumerate(_VALUES[kind]))
     grouped = ", ".join(str(number) for number in range(1, 6 + len(DIMENSIONS)))
     cells: Cells = {}
     cursor.execute(
         f"""SELECT width_bucket({end}, %s::bigint[]) - 1 AS step, {_FLAGS[kind]} AS flags, {", ".join(columns)},
                    told.metric, {bin_sql("told.value")} AS bin, told.error, count(*), sum(told.value)
             FROM (SELECT * FROM ingest_run WHERE {runs}) AS run {_FROM[kind]}
-            CROSS JOIN LATERAL (VALUES {values}, (-1, NULL, {_ERROR[kind]})) AS told (metric, value, error)
+            CROSS JOIN LATERAL (VALUES {metrics}, (-1, NULL, {_ERROR[kind]})) AS told (metric, value, error)
             WHERE {condition} AND (told.value IS NOT NULL OR told.error IS NOT NULL) GROUP BY {grouped}""",
         told,
     )

@@ -24,6 +24,7 @@ MAX_UNIX_NS = (1 << 63) - 1
 EARLIEST_UNIX_NS, LATEST_UNIX_NS = 946_684_800_000_000_000, 7_258_118_400_000_000_000
 SANE_UNIX_NS = range(EARLIEST_UNIX_NS, LATEST_UNIX_NS)
 _START = attrgetter("start")
+_SPAN_START = attrgetter("start_unix_ns")
 # Bits of ``Node.marks``: the span is one of a call's, and the outermost of them.
 IN_CALL, BEGINS_CALL = 1, 2
 _HOST = ("host.name", "host.id", "service.instance.id", "service.name")
@@ -105,7 +106,8 @@ class Tree:
 
 def build_tree(spans: Sequence[Span]) -> Tree:
     latest: dict[str, Span] = {span.span_id: span for span in spans}
-    nodes = {span_id: Node(span, read_facts(span)) for span_id, span in latest.items()}
+    # Made in the order in which the steps will walk them, so that neighbours lie near each other in memory.
+    nodes = {span.span_id: Node(span, read_facts(span)) for span in sorted(latest.values(), key=_SPAN_START)}
     servers = False
     for node in nodes.values():
         if not EARLIEST_UNIX_NS <= node.start <= node.end < LATEST_UNIX_NS:

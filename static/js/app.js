@@ -7,3 +7,5 @@ import "sixstage/toggles.js";
 import "sixstage/copy.js";
 import "sixstage/keys.js";
 import "sixstage/failures.js";
+import "sixstage/menus.js";
+import "sixstage/help.js";

@@ -5,7 +5,7 @@ let going = 0;
 document.addEventListener("keydown", event => {
   if (typing(event)) return;
   if (event.key === "/") {
-    const field = document.querySelector("[data-search]");
+    const field = document.querySelector("[data-search]") ?? document.querySelector("[data-find]");
     if (field) { event.preventDefault(); field.focus(); field.select?.(); }
     return;
   }

@@ -1,8 +1,8 @@
-/* Addresses made in the browser keep the project that the reader chose. */
+/* Addresses made in the browser keep the project and the zone that the reader chose. */
 export function pageUrl(path, query = {}) {
   const parameters = new URLSearchParams(query);
-  const project = new URLSearchParams(location.search).get("project");
-  if (project) parameters.set("project", project);
+  const here = new URLSearchParams(location.search);
+  for (const name of ["project", "zone"]) if (here.get(name)) parameters.set(name, here.get(name));
   const text = parameters.toString();
   return text ? `${path}?${text}` : path;
 }

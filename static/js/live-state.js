@@ -1,6 +1,6 @@
 /* Says how fresh the page is: Up to date, Stale, Reconnecting, Paused. */
 import { connection } from "sixstage/live-connection.js";
-import { clock } from "sixstage/times.js";
+import { nowClock } from "sixstage/times.js";
 import { plural } from "sixstage/figures.js";
 
 const STALE_MS = 8000; // beats come every 5 s, and may be a little late
@@ -12,11 +12,11 @@ export const view = { paused: null };
 
 function state() {
   const age = Date.now() - connection.newsAt;
-  if (view.paused) return ["idle", `Paused at ${clock(view.paused.at)}`, `${plural(view.paused.runs.size, "run")} since`];
+  if (view.paused) return ["idle", `Paused at ${view.paused.at}`, `${plural(view.paused.runs.size, "run")} since`];
   if (!connection.open && connection.tries) return ["warn", "Reconnecting", `try ${connection.tries}`];
   if (!connection.open) return ["idle", "Connecting", ""];
   if (age > STALE_MS) return ["warn", "Stale", `last news ${Math.round(age / 1000)} s ago`];
-  return ["ok live", "Up to date", clock(new Date())];
+  return ["ok live", "Up to date", nowClock()];
 }
 
 export function showState() {

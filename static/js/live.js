@@ -1,46 +1,52 @@
-/* The Live page: news from the socket become refreshes of its parts, each at its own pace. */
+/* The Live page: news from the socket become one refresh a second of what they change, and one of the charts in ten. */
+import { typing } from "sixstage/keys.js";
 import { paced } from "sixstage/paced.js";
+import { nowClock } from "sixstage/times.js";
 import { showState, view } from "sixstage/live-state.js";
 import "sixstage/live-charts.js";
 import "sixstage/live-arrivals.js";
+import "sixstage/live-wall.js";
 
+const NOW_MS = 1000, CHARTS_MS = 10000;
+let newsAt = performance.now();
 const quiet = () => view.paused || document.hidden;
 const fire = name => { if (!quiet()) document.dispatchEvent(new CustomEvent(`live:${name}`)); };
-const refresh = {
-  feeds: paced(() => fire("feeds"), 500),
-  figures: paced(() => fire("figures"), 2000),
-  charts: paced(() => fire("charts"), 10000),
-};
+const refresh = { now: paced(() => fire("now"), NOW_MS), charts: paced(() => fire("charts"), CHARTS_MS) };
 const all = () => { if (!quiet()) Object.values(refresh).forEach(part => part()); };
 
 document.addEventListener("live:runs", event => {
+  newsAt = performance.now();
   event.detail.run_ids?.forEach(id => view.paused?.runs.add(id));
   all();
 });
-document.addEventListener("live:hello", all); // announcements may have been missed while the socket was down
+// Announcements may have been missed while the socket was down.
+document.addEventListener("live:hello", () => { newsAt = performance.now(); all(); });
 document.addEventListener("visibilitychange", all);
+// What another tab was told just now will do, if it was told after the newest change.
+document.addEventListener("htmx:configRequest", event => {
+  const cause = event.detail.triggeringEvent?.type ?? "";
+  if (cause.startsWith("live:")) event.detail.parameters.set("age", String(Math.floor(performance.now() - newsAt)));
+});
 // What was asked for before the pause may be answered with what came after it.
-document.addEventListener("htmx:beforeSwap", event => {
+document.addEventListener("htmx:beforeOnLoad", event => {
   const cause = event.detail.requestConfig?.triggeringEvent?.type ?? "";
-  if (view.paused && cause.startsWith("live:")) event.detail.shouldSwap = false;
+  if (view.paused && cause.startsWith("live:")) event.preventDefault();
 });
 // Figures are over the last minutes, and runs in flight grow older: both change without news too.
-setInterval(all, 10000);
+setInterval(all, CHARTS_MS);
 
 const button = document.getElementById("pause");
-button.addEventListener("click", () => {
-  view.paused = view.paused ? null : { at: new Date(), runs: new Set() };
-  button.textContent = view.paused ? "Resume" : "Pause";
-  button.setAttribute("aria-pressed", Boolean(view.paused));
+function pause(on) {
+  if (on === Boolean(view.paused)) return;
+  view.paused = on ? { at: nowClock(), runs: new Set() } : null;
+  button.textContent = on ? "Resume" : "Pause";
+  button.setAttribute("aria-pressed", on);
   showState();
   all();
+}
+button.addEventListener("click", () => pause(!view.paused));
+document.addEventListener("keydown", event => {
+  if (event.key === "p" && !typing(event)) pause(!view.paused);
 });
-
-document.getElementById("full-screen").addEventListener("click", () => {
-  if (document.fullscreenElement) document.exitFullscreen();
-  else document.documentElement.requestFullscreen();
-});
-document.addEventListener("fullscreenchange", () => {
-  document.documentElement.classList.toggle("on-the-wall", Boolean(document.fullscreenElement));
-  document.getElementById("full-screen").textContent = document.fullscreenElement ? "Leave full screen" : "Full screen";
-});
+// Whoever scrolls back wants the list to stand still.
+document.addEventListener("click", event => { if (event.target.closest("[data-older]")) pause(true); }, true);

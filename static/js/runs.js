@@ -1,5 +1,7 @@
-/* j and k move through the rows, Enter opens one. */
+/* The list of runs: j and k move through the rows, Enter opens one. */
 import { typing } from "sixstage/keys.js";
+import "sixstage/runs-query.js";
+import "sixstage/runs-timeline.js";
 
 const rows = [...document.querySelectorAll("[data-rows] > tr")];
 let at = -1;

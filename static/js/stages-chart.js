@@ -21,7 +21,8 @@ export function stagesFigure(series, width) {
       height: HEIGHT, margin: { l: 36, r: narrow ? 8 : LABELS_WIDTH, t: TOP, b: BOTTOM }, barmode: "stack", legend: { traceorder: "reversed" },
       xaxis: { type: "date", range: [x[0], plotTime(String(BigInt(series.start_unix_ns.at(-1)) + BigInt(series.step_s) * 1000000000n))], nticks: narrow ? 4 : 7 },
       yaxis: { range: [0, top], tickvals: ticks(top), ticktext: ticks(top).map(v => v === 0 ? "0\u202fs" : String(v)) },
-      annotations: [...(narrow ? [] : labels(series, top)), ...(filled ? [] : [nothing()])],
+      shapes: marks(series).map(({ x: at }) => ({ type: "line", x0: at, x1: at, yref: "paper", y0: 0, y1: 1 })),
+      annotations: [...markWords(series), ...(narrow ? [] : labels(series, top)), ...(filled ? [] : [nothing()])],
     },
   };
 }
@@ -80,6 +81,11 @@ function labels(series, top) {
     ]),
   ];
 }
+
+/* Events, as dotted lines with words. */
+const marks = series => (series.marks ?? []).filter(mark => BigInt(mark.at_unix_ns) >= BigInt(series.start_unix_ns[0])).map(mark => ({ x: plotTime(mark.at_unix_ns), text: mark.text }));
+const plain = text => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;"); // Plotly reads a small markup in texts
+const markWords = series => marks(series).map(({ x, text }, i) => ({ x, yref: "paper", y: 1, yshift: -(i % 3) * 14, xanchor: "left", yanchor: "top", xshift: 3, showarrow: false, text: plain(text), font: { size: 11, color: token("text-2") }, bgcolor: token("surface") }));
 
 const nothing = () => ({ xref: "paper", yref: "paper", x: .5, y: .5, showarrow: false, text: "No run ended in this time" });
 

@@ -1,8 +1,9 @@
 /* One row of the waterfall as nodes. Names are text, never markup. */
-import { durationNodes } from "sixstage/figures.js";
+import { count, durationNodes } from "sixstage/figures.js";
 import { LABELS, cssName } from "sixstage/stages.js";
 
 const KINDS = { agent: ["A", "agent"], call: ["M", "model call"], tool: ["T", "tool"], span: ["·", "span"] };
+const HAIR = .04; // per cent of a lane
 const DEEPEST = 10; // deeper rows are not indented further, or their names would have no room
 
 function node(tag, className, ...children) {
@@ -13,7 +14,7 @@ function node(tag, className, ...children) {
 }
 
 export function drawRow(row, { view, selected, folded, narrow, number }) {
-  const line = node("div", "wf-row", nameCell(row, folded), lane(row, view, narrow));
+  const line = node("div", "wf-row", nameCell(row, folded), drawLane(row, view, narrow));
   line.id = `span-${row.id}`;
   line.dataset.id = row.id;
   line.setAttribute("role", "row");
@@ -35,28 +36,35 @@ function nameCell(row, folded) {
   const cell = node("div", "wf-name", twist, mark, name);
   if (row.failed) cell.append(Object.assign(node("span", "st bad", node("span", "sr", "failed")), { title: "failed" }));
   if (row.round) cell.append(node("span", "round", row.round));
+  else if (row.depth > DEEPEST) cell.append(Object.assign(node("span", "round", count(row.depth)), { title: `${row.depth} levels deep` }));
   cell.style.setProperty("--depth", Math.min(row.depth, DEEPEST));
   cell.setAttribute("role", "gridcell");
   return cell;
 }
 
-function lane(row, view, narrow) {
+/** The part of a row that changes with the view. */
+export function drawLane(row, view, narrow) {
   const cell = node("div", "wf-lane");
   cell.setAttribute("role", "gridcell");
-  if (!row.blocks.length) add(cell, view, row.from, row.to, "blk agent");
-  for (const [owner, from, to] of row.gaps ?? []) add(cell, view, from, to, `blk gap sg-${cssName(owner)}`);
+  if (!row.blocks.length) add(cell, view, row.from, row.to, `blk agent${row.open ? " is-open" : ""}`);
+  for (const [owner, from, to] of row.gaps) add(cell, view, from, to, `blk gap sg-${cssName(owner)}`);
   if (!narrow) cell.append(...gapLabel(row, view));
+  const drawn = { true: -Infinity, false: -Infinity }; // what lies beside the path comes first, then the path, each in time order
   for (const [owner, from, to, estimated, aside] of row.blocks) {
+    // Of pieces that share a hair's breadth one is enough: a folded agent may hold thousands.
+    if (to > from && view.at(to) - drawn[aside] < HAIR) continue;
+    drawn[aside] = view.at(to);
     const failed = row.failed && row.kind === "tool";
-    add(cell, view, from, to, `blk ${failed ? "failed" : `sg-${cssName(owner)}`}${estimated ? " is-estimated" : ""}${aside ? " aside" : ""}`);
+    add(cell, view, from, to, `blk ${row.folded ? "within " : ""}${failed ? "failed" : `sg-${cssName(owner)}`}${estimated ? " is-estimated" : ""}${aside ? " aside" : ""}`);
   }
   const first = row.first == null ? -1 : view.at(row.first);
   if (first >= 0 && first <= 100) cell.append(Object.assign(node("i", "first"), { style: `left:${first}%`, title: "first output token" }));
   const end = view.at(row.to);
   if (end >= 0 && view.at(row.from) <= 100) {
-    const words = row.note ? [node("span", "mute", ` ${row.note}`)] : [];
+    const note = row.open ? "not ended yet, or lost" : row.note;
+    const words = note ? [node("span", "mute", ` ${note}`)] : [];
     // Beside its block a note would leave the lane, so there it stands in it.
-    const place = row.note && end > 84 ? "before-end" : row.failed ? "bad" : "";
+    const place = note && end > 84 ? "before-end" : row.failed ? "bad" : "";
     cell.append(label(Math.min(end, 100), place, ...durationNodes(row.to - row.from), ...words));
   }
   return cell;
@@ -66,7 +74,7 @@ function lane(row, view, narrow) {
    are named in the rounds only. */
 const ROOM = 18;
 function gapLabel(row, view) {
-  const gaps = row.gaps ?? [];
+  const { gaps } = row;
   if (!gaps.length) return [];
   const [owner, from, to] = gaps.reduce((a, b) => b[2] - b[1] > a[2] - a[1] ? b : a);
   const words = [`${LABELS[owner].toLowerCase()} `, ...durationNodes(to - from)];

@@ -5,6 +5,14 @@ export class View {
     this.fit();
   }
 
+  /** The run is longer or shorter now; who looked at all of it still does. */
+  grow(whole) {
+    const all = this.whole_shown;
+    this.whole = Math.max(1, whole);
+    if (all) this.fit();
+    else this.show(this.from, this.to);
+  }
+
   fit() { this.from = 0; this.to = this.whole; }
   get length() { return this.to - this.from; }
   get whole_shown() { return this.from <= 0 && this.to >= this.whole; }

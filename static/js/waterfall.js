@@ -1,21 +1,47 @@
-/* The waterfall. Only the rows in sight are in the document, so that thousands of spans stay smooth. */
+/* The waterfall. Only the rows in sight are in the document, and moving through time draws only their lanes anew, so that
+   100,000 spans are as smooth as ten. */
 import { count, duration, plural } from "sixstage/figures.js";
-import { typing } from "sixstage/keys.js";
+import { Rows } from "sixstage/waterfall-data.js";
+import { dragLanes } from "sixstage/waterfall-drag.js";
+import { listenToKeys } from "sixstage/waterfall-keys.js";
 import { dragMap, drawMap } from "sixstage/waterfall-map.js";
-import { pathOf } from "sixstage/waterfall-path.js";
-import { drawRow } from "sixstage/waterfall-row.js";
+import { legsOf, pathOf } from "sixstage/waterfall-path.js";
+import { drawLane, drawRow } from "sixstage/waterfall-row.js";
 import { Tree } from "sixstage/waterfall-tree.js";
 import { View } from "sixstage/waterfall-view.js";
 
-const ROW = 26, SPARE = 8, NARROW = 640;
+const ROW = 26, SPARE = 6, NARROW = 640, PRINTED = 400;
 
 export class Waterfall {
   constructor(host, data) {
-    Object.assign(this, { host, data, tree: new Tree(data.rows), view: new View(data.wall_ns), path: true });
+    Object.assign(this, { host, path: true, lines: new Map(), version: 0, asked: 0 });
+    this.take(data);
+    this.view = new View(data.wall_ns);
     this.build();
     this.listen();
     this.refresh();
-    this.fromAddress() || this.select(this.tree.index.get(host.dataset.chosen) ?? 0, { address: false, scroll: false });
+    this.fromAddress() || this.select(this.rows.at(host.dataset.chosen) ?? 0, { address: false, scroll: false });
+  }
+
+  take(data) {
+    this.rows = new Rows(data);
+    this.tree = new Tree(this.rows);
+  }
+
+  /** Other data of the same run: what is chosen, folded, sought and looked at stays. */
+  grow(data) {
+    const chosen = this.rows.id(this.chosen), folded = [...this.tree.folded].map(i => this.rows.id(i)), { wanted } = this.tree;
+    const raw = this.rows.raw_shown;
+    this.take(data);
+    this.rows.raw_shown = raw;
+    for (const id of folded) { const i = this.rows.at(id); if (i !== undefined) this.tree.fold(i, true); }
+    this.tree.search(wanted);
+    this.view.grow(data.wall_ns);
+    this.frame = drawMap(this.map, this.rows);
+    this.lines.clear();
+    this.chosen = this.rows.at(chosen) ?? 0;
+    this.refresh();
+    this.drawCount();
   }
 
   build() {
@@ -26,86 +52,82 @@ export class Waterfall {
         <svg class="wf-path" preserveAspectRatio="none" aria-hidden="true"><path/></svg></div></div>`;
     const find = selector => this.host.querySelector(selector);
     this.map = find(".wf-map > div");
-    this.frame = drawMap(this.map, this.data);
+    this.frame = drawMap(this.map, this.rows);
     this.axis = find(".wf-axis > div");
     this.scroll = find(".wf-scroll");
     this.body = find(".wf-body");
     this.grid = find(".wf-grid");
-    this.rows = find(".wf-window");
+    this.window = find(".wf-window");
     this.svg = find("svg");
   }
 
   listen() {
-    let asked = 0;
-    this.scroll.addEventListener("scroll", () => { asked ||= requestAnimationFrame(() => { asked = 0; this.drawRows(); }); }, { passive: true });
-    this.rows.addEventListener("click", event => {
-      const i = this.tree.index.get(event.target.closest(".wf-row")?.dataset.id);
+    this.scroll.addEventListener("scroll", () => this.soon(), { passive: true });
+    dragLanes(this.scroll, this.axis, this.view, () => this.moved());
+    dragMap(this.map, this.view, () => this.moved());
+    this.window.addEventListener("click", event => {
+      const i = this.rows.at(event.target.closest(".wf-row")?.dataset.id);
       if (i === undefined) return;
       if (event.target.closest(".twist")) { this.tree.fold(i); this.refresh(); }
       else this.select(i);
     });
-    this.scroll.addEventListener("wheel", event => {
-      if (!event.ctrlKey) return;
-      event.preventDefault();
-      const lane = this.axis.getBoundingClientRect();
-      this.view.zoom(event.deltaY < 0 ? .8 : 1.25, this.view.from + (event.clientX - lane.left) / lane.width * this.view.length);
-      this.refresh();
-    }, { passive: false });
-    dragMap(this.map, this.view, () => this.refresh());
-    new ResizeObserver(() => this.refresh()).observe(this.host);
-    document.addEventListener("keydown", event => this.key(event));
+    new ResizeObserver(() => { this.version += 1; this.refresh(); }).observe(this.host);
+    listenToKeys(this);
     addEventListener("hashchange", () => this.fromAddress());
     for (const button of document.querySelectorAll("[data-zoom]")) button.addEventListener("click", () => this.zoom(button.dataset.zoom));
-    const path = document.getElementById("wf-path");
-    path.addEventListener("click", () => { this.path = !this.path; path.setAttribute("aria-pressed", this.path); this.refresh(); });
-    document.querySelector(".wf-find").addEventListener("input", event => { this.tree.wanted = event.target.value.trim().toLowerCase(); this.refresh(); this.drawCount(); });
+    this.toggle("wf-path", pressed => { this.path = pressed; });
+    this.toggle("wf-raw", pressed => { this.rows.raw_shown = pressed; });
+    document.querySelector(".wf-find").addEventListener("input", event => {
+      this.tree.search(event.target.value.trim().toLowerCase());
+      this.refresh();
+      this.drawCount();
+    });
+    addEventListener("beforeprint", () => this.print(true));
+    addEventListener("afterprint", () => this.print(false));
+  }
+
+  toggle(id, act) {
+    const button = document.getElementById(id);
+    button.addEventListener("click", () => {
+      const pressed = button.getAttribute("aria-pressed") !== "true";
+      button.setAttribute("aria-pressed", pressed);
+      act(pressed);
+      this.version += 1;
+      this.refresh();
+    });
   }
 
   zoom(how) {
     if (how === "fit") this.view.fit();
     else this.view.zoom(how === "in" ? .5 : 2, this.centre());
-    this.refresh();
+    this.moved();
   }
 
   /* Zoom stays about the chosen span while it is in sight. */
   centre() {
-    const row = this.data.rows[this.chosen];
-    const middle = row ? (row.from + row.to) / 2 : 0;
+    const [from, to] = this.rows.extent(this.chosen), middle = (from + to) / 2;
     return middle > this.view.from && middle < this.view.to ? middle : (this.view.from + this.view.to) / 2;
   }
 
-  key(event) {
-    if (typing(event)) return;
-    const here = this.scroll.contains(document.activeElement);
-    const act = {
-      j: () => this.step(1), k: () => this.step(-1), w: () => this.zoom("in"), s: () => this.zoom("out"),
-      a: () => { this.view.move(-.2); this.refresh(); }, d: () => { this.view.move(.2); this.refresh(); },
-      "[": () => this.select(this.tree.parents[this.chosen]), "]": () => this.select(this.tree.child(this.chosen)),
-      c: () => document.getElementById("wf-path").click(),
-      ...(here ? {
-        ArrowDown: () => this.step(1), ArrowUp: () => this.step(-1), Home: () => this.select(this.shown[0]), End: () => this.select(this.shown.at(-1)),
-        ArrowLeft: () => this.left(), ArrowRight: () => { this.tree.fold(this.chosen, false); this.refresh(); },
-      } : {}),
-    }[event.key];
-    if (!act) return;
-    event.preventDefault();
-    act();
-  }
-
-  left() {
-    const open = this.data.rows[this.chosen]?.parent && !this.tree.folded.has(this.chosen);
-    if (!open) return this.select(this.tree.parents[this.chosen]);
-    this.tree.fold(this.chosen, true);
+  /** To the first token of the chosen call, or of the next one after it. */
+  firstToken() {
+    const calls = [...this.rows.calls.values()].filter(call => call[2] !== null);
+    const call = calls.find(([i]) => i >= this.chosen) ?? calls[0];
+    if (!call) return;
+    const [i, , first] = call, length = Math.min(this.view.length, (this.rows.to[i] - this.rows.from[i]) * 3);
+    this.view.show(first - length / 2, first + length / 2);
+    this.version += 1;
+    this.select(i);
     this.refresh();
   }
 
   step(by) {
-    const place = this.shown.indexOf(this.chosen);
-    this.select(this.shown[Math.max(0, Math.min(this.shown.length - 1, place + by))]);
+    const shown = this.shown, place = shown.indexOf(this.chosen);
+    this.select(shown[Math.max(0, Math.min(shown.length - 1, place + by))]);
   }
 
   fromAddress() {
-    const id = new URLSearchParams(location.hash.slice(1)).get("span"), i = this.tree.index.get(id);
+    const id = new URLSearchParams(location.hash.slice(1)).get("span"), i = id ? this.rows.at(id) : undefined;
     if (i === undefined) return false;
     this.select(i, { address: false });
     this.host.closest("section").scrollIntoView({ block: "nearest" });
@@ -113,17 +135,17 @@ export class Waterfall {
   }
 
   select(i, { address = true, scroll = true } = {}) {
-    const row = this.data.rows[i];
-    if (!row || i === this.chosen) return;
+    if (i === undefined || i < 0 || i >= this.rows.size || i === this.chosen) return;
     this.chosen = i;
     this.tree.reveal(i);
     this.refresh();
     if (scroll) this.intoSight(this.shown.indexOf(i));
-    this.scroll.setAttribute("aria-activedescendant", `span-${row.id}`);
-    if (address) history.replaceState(null, "", `#span=${row.id}`);
+    const id = this.rows.id(i);
+    this.scroll.setAttribute("aria-activedescendant", `span-${id}`);
+    if (address) history.replaceState(null, "", `#span=${id}`);
     // Whoever runs through the rows with j does not want each one's attributes.
     clearTimeout(this.fetching);
-    this.fetching = setTimeout(() => this.fetchPanel(row.id), address ? 90 : 0);
+    this.fetching = setTimeout(() => this.fetchPanel(id), address ? 90 : 0);
   }
 
   fetchPanel(id) {
@@ -138,18 +160,38 @@ export class Waterfall {
     this.drawRows();
   }
 
-  refresh() {
-    this.shown = this.tree.shown();
-    this.body.style.height = `${this.shown.length * ROW}px`;
-    this.host.style.setProperty("--bar", `${this.scroll.offsetWidth - this.scroll.clientWidth}px`);
-    this.drawAxis();
-    this.drawRows();
-    this.drawPath();
-    this.frame.style.left = `${this.view.from / this.view.whole * 100}%`;
-    this.frame.style.right = `${(1 - this.view.to / this.view.whole) * 100}%`;
+  /** The part of time that is shown has changed. */
+  moved() {
+    this.version += 1;
+    this.soon(true);
   }
 
-  drawAxis() {
+  /* Whatever happens between two frames is drawn once. */
+  soon(moved = false) {
+    this.wasMoved ||= moved;
+    this.asked ||= requestAnimationFrame(() => {
+      this.asked = 0;
+      if (this.wasMoved) this.drawTime();
+      this.wasMoved = false;
+      this.drawRows();
+    });
+  }
+
+  /** Rows or sizes have changed: everything is drawn, at once. */
+  refresh() {
+    const shown = this.tree.shown();
+    if (shown !== this.shown) {
+      this.shown = shown;
+      this.legs = legsOf(this.rows, shown);
+      this.body.style.height = `${shown.length * ROW}px`;
+      this.scroll.setAttribute("aria-rowcount", shown.length);
+    }
+    this.host.style.setProperty("--bar", `${this.scroll.offsetWidth - this.scroll.clientWidth}px`);
+    this.drawTime();
+    this.drawRows();
+  }
+
+  drawTime() {
     const { ticks, step } = this.view.ticks(this.axis.clientWidth < 320 ? 3 : 6);
     const make = (tag, t, text) => {
       const mark = document.createElement(tag);
@@ -159,29 +201,55 @@ export class Waterfall {
     };
     this.axis.replaceChildren(...ticks.map(t => make("span", t, tickText(t, step))));
     this.grid.replaceChildren(...ticks.map(t => make("i", t)));
+    this.frame.style.left = `${this.view.from / this.view.whole * 100}%`;
+    this.frame.style.right = `${(1 - this.view.to / this.view.whole) * 100}%`;
   }
 
   drawRows() {
     const first = Math.max(0, Math.floor(this.scroll.scrollTop / ROW) - SPARE);
-    const last = Math.min(this.shown.length, Math.ceil((this.scroll.scrollTop + this.scroll.clientHeight) / ROW) + SPARE);
-    const narrow = this.host.clientWidth < NARROW;
-    this.rows.style.transform = `translateY(${first * ROW}px)`;
-    this.rows.replaceChildren(...this.shown.slice(first, last).map((i, place) => drawRow(this.data.rows[i], {
-      view: this.view, selected: i === this.chosen, folded: this.tree.folded.has(i), narrow, number: first + place + 1,
-    })));
-    this.scroll.setAttribute("aria-rowcount", this.shown.length);
+    const last = Math.min(this.shown.length, this.printing ? PRINTED : Math.ceil((this.scroll.scrollTop + this.scroll.clientHeight) / ROW) + SPARE);
+    const narrow = this.host.clientWidth < NARROW, lines = new Map();
+    for (let place = first; place < last; place += 1) lines.set(this.shown[place], this.line(place, narrow));
+    this.lines = lines;
+    this.window.style.transform = `translateY(${first * ROW}px)`;
+    const nodes = [...lines.values()].map(line => line.node);
+    if (nodes.length !== this.window.childElementCount || nodes.some((node, n) => node !== this.window.children[n])) this.window.replaceChildren(...nodes);
+    this.drawPath(first, last);
   }
 
-  drawPath() {
-    const height = Math.max(1, this.shown.length * ROW);
+  /* The row at a place, made anew only in what has changed since it was last drawn. */
+  line(place, narrow) {
+    const i = this.shown[place], folded = this.tree.folded.has(i), selected = i === this.chosen;
+    const state = `${place} ${folded} ${selected} ${narrow}`, known = this.lines.get(i);
+    if (known?.state === state && known.version === this.version) return known;
+    const row = this.rows.row(i, folded), { version } = this;
+    if (known?.state === state) {
+      known.node.replaceChild(drawLane(row, this.view, narrow), known.node.lastElementChild);
+      return Object.assign(known, { version });
+    }
+    return { node: drawRow(row, { view: this.view, selected, folded, narrow, number: place + 1 }), state, version };
+  }
+
+  drawPath(first, last) {
+    const height = Math.max(1, (last - first) * ROW);
     this.svg.setAttribute("viewBox", `0 0 1000 ${height}`);
-    this.svg.firstElementChild.setAttribute("d", this.path ? pathOf(this.data.rows, this.shown, this.view) : "");
+    this.svg.style.height = `${height}px`;
+    this.svg.style.transform = `translateY(${first * ROW}px)`;
+    this.svg.firstElementChild.setAttribute("d", this.path && !this.rows.raw_shown ? pathOf(this.legs, this.view, first, last) : "");
   }
 
   drawCount() {
-    const matching = this.tree.wanted ? this.data.rows.filter((_, i) => this.tree.matches(i)).length : null;
-    document.getElementById("span-count").textContent = matching === null
-      ? `${plural(this.data.rows.length, "span")}, ${duration(this.data.wall_ns)}` : `${count(matching)} of ${plural(this.data.rows.length, "span")}`;
+    const all = plural(this.rows.size, "span");
+    document.getElementById("span-count").textContent = this.tree.wanted
+      ? `${count(this.tree.matching().length)} of ${all}` : `${all}, ${duration(this.rows.wall)}`;
+  }
+
+  /* On paper nothing scrolls. */
+  print(begins) {
+    this.printing = begins;
+    this.host.classList.toggle("is-printed", begins);
+    if (begins) this.scroll.scrollTop = 0;
+    this.drawRows();
   }
 }
 

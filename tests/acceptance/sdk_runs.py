@@ -3,15 +3,18 @@
 import asyncio
 import os
 import sys
-from contextlib import nullcontext
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from agents.clock import Clock
 from agents.engine import CostModel, Playbook, Reply, SimulatedEngine, call, serve
 from agents.engine.core import Scheduler, Sequence
 from agents.engine.pump import Pump
 from agents.telemetry import Telemetry
+from dashboard.snippets import snippets
 from tests.instance import Instance
 
 SDKS = Path(__file__).parent / "sdks"
@@ -53,7 +56,8 @@ class Watched(Pump):
 
 
 async def run_sdk(sdk: str, instance: Instance, *, engine_tells: bool) -> Ran:
-    """Run the program to its end. ``engine_tells``: the engine, too, sends its spans to the instance."""
+    """Run the program to its end. ``engine_tells``: the engine, too, sends its spans to the instance; where it does
+    not, the program has the start page's set-up."""
     service = f"{sdk}-{'joined' if engine_tells else 'alone'}"
     engine_service = f"{service}-engine"
     playbook = Playbook()
@@ -63,16 +67,31 @@ async def run_sdk(sdk: str, instance: Instance, *, engine_tells: bool) -> Ran:
     with telemetry or nullcontext():
         engine = SimulatedEngine("sim-70b", playbook, costs=COSTS, telemetry=telemetry)
         engine.pump = Watched(engine.scheduler, sequences)
-        async with serve(engine) as url:
-            code, printed, said = await _program(sdk, _environment(service, instance, url))
+        async with serve(engine) as url, _written(sdk, instance, as_shown=engine_tells) as program:
+            code, printed, said = await _program(program, _environment(service, instance, url))
     assert code == 0, said
     return Ran(sdk, service, engine_service, printed, said, sequences)
 
 
-async def _program(sdk: str, environment: dict[str, str]) -> tuple[int | None, str, str]:
+@asynccontextmanager
+async def _written(sdk: str, instance: Instance, *, as_shown: bool) -> AsyncIterator[Path]:
+    """The program as docs/send-data.md has it, or with the set-up that the start page gives to copy."""
+    if as_shown:
+        yield SDKS / f"{sdk}.py"
+        return
+    [snippet] = [one for one in snippets(instance.otlp_http, "", None) if one.key == sdk]
+    program = (SDKS / f"{sdk}.py").read_text()
+    set_up = next(part for part in program.split("\n\n") if part.startswith("provider = TracerProvider()"))
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / f"{sdk}.py"
+        path.write_text(program.replace(set_up, snippet.text))
+        yield path
+
+
+async def _program(path: Path, environment: dict[str, str]) -> tuple[int | None, str, str]:
     process = await asyncio.create_subprocess_exec(
         sys.executable,
-        str(SDKS / f"{sdk}.py"),
+        str(path),
         env=environment,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,

@@ -68,6 +68,19 @@ _NOT_A_STAGE = {"wall": ("Wall time", "wall"), "ttft": ("TTFT", "ttft"), "first_
                 "ttft_sum": ("Sum of TTFT", "ttft_sum")}  # fmt: skip
 
 
+_ENGINE_LABELS = {
+    "kv_usage": "KV cache in use", "queue": "Queue of the engine", "ttft": "TTFT of the engine",
+    "tpot": "TPOT of the engine", "itl": "Time between tokens", "e2e": "Time of requests",
+    "waiting": "Requests waiting", "running": "Requests running", "preemptions": "Preemptions",
+    "failed": "Requests failed",
+}  # fmt: skip
+
+
+def _begun(what: str) -> str:
+    """A sentence's beginning; names keep their capitals."""
+    return what[:1].upper() + what[1:]
+
+
 def _summary() -> Iterator[Measure]:
     for source, item in (("runs", "runs"), ("calls", "model calls"), ("tools", "tool calls")):
         yield Measure(name=f"{source}.count", label=item.capitalize(), shape=Shape.COUNT, unit="number", part_of=item)
@@ -108,8 +121,8 @@ def _engine() -> Iterator[Measure]:
         is_time = metric.unit is Unit.SECONDS and metric.type is Type.HISTOGRAM
         unit = "ns" if is_time else "share" if metric.unit is Unit.RATIO else "number"
         yield Measure(
-            name=f"engine.{metric.name}", label=metric.what.capitalize(), shape=shapes[metric.type], unit=unit,
-            metric=metric.name, part_of="requests", stage=stages.get(metric.name),
+            name=f"engine.{metric.name}", label=_ENGINE_LABELS.get(metric.name) or _begun(metric.what),
+            shape=shapes[metric.type], unit=unit, metric=metric.name, part_of="requests", stage=stages.get(metric.name),
         )  # fmt: skip
 
 

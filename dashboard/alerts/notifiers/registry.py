@@ -75,6 +75,11 @@ class Notifier:
     doc: str
 
     @property
+    def summary(self) -> str:
+        """What a receiver gets, in one sentence."""
+        return " ".join(self.doc.split()).replace("`", "")
+
+    @property
     def secret(self) -> Field | None:
         return next((field for field in self.fields if field.secret), None)
 

@@ -5,9 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from dashboard.figures import Figure, duration
-from ingest.read.values import RunRow, StageStep
+from dashboard.pages.parts.safetext import visible
+from ingest.read.deploys import Deploy
+from ingest.read.values import StageStep
+from ingest.rollups.bins import bin_bounds
 
 from .bar import LABELS, ORDER
+
+LEAST_TOGETHER, ROWS_MOST = 8, 24  # bins a row of the heat map, and rows
+MARKS_MOST, MARK_MOST = 12, 40
 
 
 def stage_series(steps: list[StageStep], step_s: int) -> dict[str, Any]:
@@ -34,14 +40,46 @@ def stage_table(steps: list[StageStep]) -> list[tuple[StageStep, list[Figure]]]:
     return [(step, [duration((step.mean_ns or {})[stage]) for stage in ORDER]) for step in filled]
 
 
-def wall_points(runs: list[RunRow], from_unix_ns: int, to_unix_ns: int) -> dict[str, Any]:
-    """One point a run: when it ended and how long it took."""
+def heat_map(steps: list[StageStep], step_s: int) -> dict[str, Any]:
+    """How many runs ended when with which wall time. Rows are whole bins together, so that a cell's bounds are exact:
+    the list of runs between them has as many."""
+    known = [index for step in steps for index in step.wall_bins if index > 0]
+    if not known:
+        return {"step_s": step_s, "start_unix_ns": [], "rows": [], "counts": [], "p95_ns": []}
+    first, last = min(known), max(known)
+    together = max(LEAST_TOGETHER, -(-(last - first + 1) // ROWS_MOST))
+    rows = range(first, last + 1, together)
     return {
-        "from_unix_ns": str(from_unix_ns),
-        "to_unix_ns": str(to_unix_ns),
-        "run_id": [run.run_id for run in runs],
-        "end_unix_ns": [str(run.end_unix_ns) for run in runs],
-        "wall_ns": [run.wall_ns for run in runs],
-        "failed": [run.status == "error" for run in runs],
-        "name": [run.service or run.name for run in runs],
+        "step_s": step_s,
+        "start_unix_ns": [str(step.start_unix_ns) for step in steps],
+        "rows": [
+            {"low_ns": str(bin_bounds(row)[0]), "high_ns": str(bin_bounds(row + together - 1)[1])} for row in rows
+        ],
+        "counts": [
+            [sum(n for index, n in step.wall_bins.items() if row <= index < row + together) for row in rows]
+            for step in steps
+        ],
+        "p95_ns": [step.wall.p95_ns for step in steps],
+    }  # fmt: skip
+
+
+def spark_lines(steps: list[StageStep], step_s: int) -> dict[str, list[float | None]]:
+    """The key figures over the same steps, by the names that these have; the last step is not over yet."""
+    return {
+        "runs": [step.runs * 60 / step_s for step in steps[:-1]],
+        "wall": [step.wall.p95_ns for step in steps],
+        "ttft": [step.ttft.p95_ns for step in steps],
+        "tpot": [step.tpot.p95_ns for step in steps],
+        "queue": [step.queue.p95_ns for step in steps],
+        "cache_hit": [step.hit_rate for step in steps],
+        "tool_failures": [step.tool_failures for step in steps],
+        "errors": [step.failed_runs / step.runs if step.runs else None for step in steps],
     }
+
+
+def marks(deploys: list[Deploy]) -> list[dict[str, str]]:
+    """Events that charts show as dotted lines."""
+    return [
+        {"at_unix_ns": str(one.at_unix_ns), "text": visible(f"{one.service} {one.version}")[:MARK_MOST]}
+        for one in deploys[-MARKS_MOST:]
+    ]  # fmt: skip

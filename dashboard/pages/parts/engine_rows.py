@@ -89,3 +89,53 @@ def _calm(state: Around) -> str:
     told = saturation(Load(running=state.most_running, waiting=state.most_waiting, kv_usage=state.most_kv_usage)).words
     where = "" if state.during else ", as of the scrapes before and after"
     return f"{told[0].upper()}{told[1:]}{where}."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strip:
+    """One figure of the engine over the scrapes around a call, as a line; ``band`` is the call, in per cent."""
+
+    label: str
+    line: str
+    value: Figure
+    band_from: str
+    band_width: str
+
+
+STRIP_WIDTH, STRIP_HEIGHT = 200, 26
+
+
+def strips(call: CallRow) -> list[Strip]:
+    """What several scrapes tell; one alone draws no line."""
+    joined: EngineState | None = call.engine_state
+    if joined is None:
+        return []
+    state = joined.state
+    moments = [m for m in (state.before, *state.during, state.after) if m is not None]
+    if len(moments) < 2:
+        return []
+    first, last = moments[0].at_unix_ns, moments[-1].at_unix_ns
+    start = min(1.0, max(0.0, (call.start_unix_ns - first) / (last - first)))
+    end = min(1.0, max(start, (call.start_unix_ns + call.wall_ns - first) / (last - first)))
+    told = (
+        ("Running", [(m.at_unix_ns, m.running) for m in moments], number(state.most_running), None),
+        ("Waiting", [(m.at_unix_ns, m.waiting) for m in moments], number(state.most_waiting), None),
+        ("KV cache", [(m.at_unix_ns, m.kv_usage) for m in moments], percent(state.most_kv_usage), 1.0),
+    )
+    return [
+        Strip(
+            label=label, line=_line(points, first, last, most), value=value,
+            band_from=f"{start * STRIP_WIDTH:.1f}", band_width=f"{max(1.5, (end - start) * STRIP_WIDTH):.1f}",
+        )
+        for label, points, value, most in told if sum(v is not None for _, v in points) > 1
+    ]  # fmt: skip
+
+
+def _line(points: list[tuple[int, float | None]], first: int, last: int, most: float | None) -> str:
+    """A path from zero up, so that strips of one figure can be compared."""
+    top = most or max(1.0, *(value for _, value in points if value is not None))
+    xy = [
+        f"{(at - first) / (last - first) * STRIP_WIDTH:.1f} {STRIP_HEIGHT - 2 - value / top * (STRIP_HEIGHT - 4):.1f}"
+        for at, value in points if value is not None
+    ]  # fmt: skip
+    return "M" + "L".join(xy)

@@ -30,6 +30,11 @@ class Kpi:
     change: Change | None = None
 
     @property
+    def key(self) -> str:
+        """By which its line over time is found."""
+        return self.name.lower().replace(" ", "_")
+
+    @property
     def unknown(self) -> bool:
         return self.value == NOT_KNOWN
 
@@ -41,6 +46,7 @@ def kpis(now: LiveFigures, before: LiveFigures, oldest_ns: int | None) -> list[K
         _time("Wall", now.wall, before.wall),
         _time("TTFT", now.ttft, before.ttft),
         _time("TPOT", now.tpot, before.tpot),
+        _time("Queue", now.queue, before.queue),
         _rate(
             "Cache hit",
             now.cached_tokens,

@@ -5,14 +5,21 @@ Every phase of the run goes to exactly one row, so the rows add up to the wall t
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 
 from dashboard.figures import Figure, costs_together, exact_together, share_of
-from ingest.read.values import CallRow, PhaseRow, RunDetail, ToolRow
+from ingest.read.values import CallRow, RunDetail, ToolRow
 
 from .bar import ORDER, Segment, segments_of
+
+PARTS = (
+    ("reading", ("prefill", "re_encoding")), ("writing", ("decode", "continue_decode")),
+    ("parsing", ("tool_parsing",)), ("tools", ("tool_execution",)),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +39,12 @@ class Round:
     @property
     def cached_share(self) -> float | None:
         return share_of(self.call.cached_tokens, self.call.input_tokens) if self.call else None
+
+    @property
+    def parts(self) -> list[tuple[str, int | None]]:
+        """What of the wall was its reading, writing, parsing and tools; None where it has none."""
+        ns = {s.stage: s.ns for s in self.segments}
+        return [(name, sum(ns.get(stage, 0) for stage in stages) or None) for name, stages in PARTS]
 
     @property
     def retries(self) -> int:
@@ -56,28 +69,47 @@ def tools_of(run: RunDetail) -> dict[str, list[ToolRow]]:
     """By call: the tools it asked for. Of several calls with one round number (agents side by side) the latest
     that had started."""
     asked: dict[str, list[ToolRow]] = defaultdict(list)
+    asking = Asking(run.calls)
     for tool in run.tools:
-        if (call := asking_call(run.calls, tool)) is not None:
+        if (call := asking.call(tool)) is not None:
             asked[call.span_id].append(tool)
     return asked
 
 
-def asking_call(calls: list[CallRow], tool: ToolRow) -> CallRow | None:
-    mine = [c for c in calls if c.scope == tool.scope and c.start_unix_ns <= tool.start_unix_ns]
-    return next((c for c in reversed(mine) if c.round == tool.round), mine[-1] if mine else None)
+class Asking:
+    """Which call asked for a tool. Calls come in the order of their start."""
+
+    def __init__(self, calls: list[CallRow]) -> None:
+        self.of_scope: dict[int, list[CallRow]] = defaultdict(list)
+        self.of_round: dict[tuple[int, int], list[CallRow]] = defaultdict(list)
+        for call in calls:
+            self.of_scope[call.scope].append(call)
+            self.of_round[call.scope, call.round].append(call)
+
+    def call(self, tool: ToolRow) -> CallRow | None:
+        """The latest of its round that had started before it, else the latest of its agent."""
+        for calls in (self.of_round.get((tool.scope, tool.round), []), self.of_scope.get(tool.scope, [])):
+            at = bisect_right(calls, tool.start_unix_ns, key=lambda call: call.start_unix_ns)
+            if at:
+                return calls[at - 1]
+        return None
 
 
-def rounds(run: RunDetail) -> list[Round]:
-    """The rows of the table, in the order of time; none where the run has no model call."""
+def rounds(run: RunDetail, most: int | None = None) -> list[Round]:
+    """The rows of the table, in the order of time; none where the run has no model call. All of them are rounded
+    together, whether ``most`` of them are asked for or all."""
     if not run.calls:
         return []
     named, tools = labels(run.calls), tools_of(run)
-    phases = _phases_by_call(run, tools)
-    keys: list[CallRow | None] = [*([None] if None in phases else []), *run.calls]
-    walls = [sum(p.end_ns - p.start_ns for p in phases[c.span_id if c else None]) for c in keys]
+    amounts = _amounts_by_call(run, tools)
+    keys: list[CallRow | None] = [*([None] if None in amounts else []), *run.calls]
+    walls = [sum(ns for _, _, ns in amounts.get(c.span_id if c else None, ())) for c in keys]
     times = exact_together(walls, run.wall_ns)
     costs = costs_together([c.cost if c else None for c in keys], run.cost)[:-1]
     answer = next((c.span_id for c in reversed(run.calls) if c.scope == 0), None)
+    rows = zip(keys, walls, times, costs, strict=True)
+    if keys[0] is None and not times[0].value.strip("0."):
+        next(rows)  # too short to be seen before the first call: a row of zeros would say nothing
     return [
         Round(
             label=named[call.span_id] if call else "",
@@ -87,35 +119,44 @@ def rounds(run: RunDetail) -> list[Round]:
             time=time,
             asked=_asked(call, tools, answer, run) if call else "before the first call",
             tools=tools.get(call.span_id, []) if call else [],
-            segments=_segments(phases[call.span_id if call else None]),
+            segments=_segments(amounts.get(call.span_id if call else None, ())),
             cost=cost,
         )
-        for call, wall, time, cost in zip(keys, walls, times, costs, strict=True)
+        for call, wall, time, cost in islice(rows, most)
     ]
 
 
-def _phases_by_call(run: RunDetail, tools: Mapping[str, list[ToolRow]]) -> dict[str | None, list[PhaseRow]]:
+def sums(run: RunDetail) -> list[tuple[str, int | None]]:
+    """The whole run's reading, writing, parsing and tools: what those of all rounds add up to."""
+    return [(name, sum(run.stages_ns[stage] for stage in stages) or None) for name, stages in PARTS]
+
+
+Amount = tuple[str, str, int]  # owner, source, nanoseconds
+
+
+def _amounts_by_call(run: RunDetail, tools: Mapping[str, list[ToolRow]]) -> dict[str | None, list[Amount]]:
     """A phase belongs to the call that it is of, to the call that asked for its tool, or else (gaps, an agent's own
     code) to the call that had started last."""
     owner = {call.span_id: call.span_id for call in run.calls}
     for call_id, asked in tools.items():
         owner |= {tool.span_id: call_id for tool in asked if not tool.agent}
     starts = [(call.start_unix_ns - run.start_unix_ns, call.span_id) for call in run.calls]
-    found: dict[str | None, list[PhaseRow]] = defaultdict(list)
+    found: dict[str | None, list[Amount]] = defaultdict(list)
     latest, following = None, 0
     for phase in run.phases:
-        while following < len(starts) and starts[following][0] <= phase.start_ns:
+        start_ns = phase.start_ns
+        while following < len(starts) and starts[following][0] <= start_ns:
             latest, following = starts[following][1], following + 1
-        found[owner.get(phase.span_id or "", latest)].append(phase)
+        found[owner.get(phase.span_id or "", latest)].append((phase.owner, phase.source, phase.end_ns - start_ns))
     return found
 
 
-def _segments(phases: list[PhaseRow]) -> list[Segment]:
+def _segments(told: Iterable[Amount]) -> list[Segment]:
     amounts: Counter[str] = Counter()
     sources: dict[str, Counter[str]] = defaultdict(Counter)
-    for phase in phases:
-        amounts[phase.owner] += phase.end_ns - phase.start_ns
-        sources[phase.owner][phase.source] += phase.end_ns - phase.start_ns
+    for owner, source, ns in told:
+        amounts[owner] += ns
+        sources[owner][source] += ns
     return segments_of(
         ((stage, amounts[stage]) for stage in ORDER),
         {k: max(v, key=v.__getitem__) for k, v in sources.items()},
@@ -129,6 +170,8 @@ def _asked(call: CallRow, tools: Mapping[str, list[ToolRow]], answer: str | None
         return ", ".join(f"{name} × {n}" if n > 1 else name for name, n in names.items())
     if call.error:
         return "failed"
+    if "tool" in (call.finish_reason or "") or "function" in (call.finish_reason or ""):
+        return "tools, of which no span came"
     if call.span_id == answer:
         return "the answer" if run.root_ended else "nothing yet"
     return "no tool"

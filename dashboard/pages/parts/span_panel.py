@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -11,12 +12,17 @@ from dashboard.figures import Figure, count, duration, exact, exact_together, pe
 from ingest.read.values import CallRow, RunDetail, SpanRow, ToolRow
 
 from .bar import LABELS, Segment, css_name, segments_of
-from .rounds import asking_call, labels
+from .rounds import Asking, labels
 from .safetext import as_text, visible
 from .waterfall import call_parts
 
 LONG = 80  # characters from which a value is folded
 FOLDED_LIMIT = 20_000  # characters of a folded value that come with the panel
+PANEL_LIMIT = 100_000  # of all of them together; what is beyond comes when it is unfolded
+PIECE = 1_000_000  # characters of a long value that come at once
+# What people look for first: what the span was given, then what came of it.
+INPUTS = re.compile(r"input|prompt|arguments|parameters|args|request_data|question", re.IGNORECASE)
+OUTPUTS = re.compile(r"output|completion|result|response|answer|return", re.IGNORECASE)
 KINDS = {1: "internal", 2: "server", 3: "client", 4: "producer", 5: "consumer"}
 
 
@@ -31,12 +37,19 @@ class Pair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Value:
-    """An attribute. ``cut`` says that ``text`` is only its beginning."""
+    """An attribute. ``cut`` says that ``text`` is only its beginning, of ``length`` characters."""
 
     key: str
     text: str
     size: Figure
+    length: int = 0
     cut: bool = False
+
+    @property
+    def role(self) -> str:
+        """``input``, ``output`` or nothing, by its key."""
+        word = self.key.rpartition("gen_ai.")[2]
+        return "input" if INPUTS.search(word) else "output" if OUTPUTS.search(word) else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,9 +98,9 @@ def panel(run: RunDetail, span_id: str, span: SpanRow | None) -> Panel | None:
     )
 
 
-def whole_value(span: SpanRow | None, key: str) -> str | None:
+def whole_value(span: SpanRow | None, key: str, wide: int = LONG) -> str | None:
     """All of one attribute as text, for the reader who asked for it."""
-    return next((as_text(value) for name, value in [*_attributes(span), *_events(span)] if name == key), None)
+    return next((as_text(value, wide) for name, value in [*_attributes(span), *_events(span)] if name == key), None)
 
 
 def _status(call: CallRow | None, tool: ToolRow | None, span: SpanRow | None) -> tuple[str, str] | None:
@@ -103,7 +116,7 @@ def _status(call: CallRow | None, tool: ToolRow | None, span: SpanRow | None) ->
 
 def _about(run: RunDetail, call: CallRow | None, tool: ToolRow | None, span: SpanRow | None) -> list[str]:
     named = labels(run.calls)
-    asking = call or (asking_call(run.calls, tool) if tool else None)
+    asking = call or (Asking(run.calls).call(tool) if tool else None)
     words = [f"round {named[asking.span_id]}"] if asking else []
     if call and call.engine:
         words.append(call.engine)
@@ -208,10 +221,19 @@ def _events(span: SpanRow | None) -> Iterable[tuple[str, Any]]:
 
 def _values(brought: Iterable[tuple[str, Any]], *, fold: bool = True) -> tuple[list[Value], list[Value]]:
     short, folded = [], []
+    room = PANEL_LIMIT
     for key, value in brought:
         text = as_text(value, wide=LONG)
         long = fold and (len(text) > LONG or "\n" in text)
-        length = size(len(text.encode(errors="replace")))
-        shown = Value(key=key, text=text[:FOLDED_LIMIT], cut=len(text) > FOLDED_LIMIT, size=length)
+        limit = min(FOLDED_LIMIT, room)
+        shown = Value(
+            key=key,
+            text=text[:limit],
+            length=len(text),
+            cut=len(text) > limit,
+            size=size(len(text.encode(errors="replace"))),
+        )
+        room -= len(shown.text)
         (folded if long else short).append(shown)
+    folded.sort(key=lambda value: ("input", "output", "").index(value.role))
     return short, folded

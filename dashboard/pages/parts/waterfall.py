@@ -1,171 +1,242 @@
 """The waterfall: which spans of a trace belong to a run, in which order, and what each row draws.
 
-Times are nanoseconds from the run's start. A row's blocks are ``[owner, from, to, estimated, beside]``: what the user
-waited for is solid, what ran beside the critical path is pale.
+Columns and not rows, so that 100,000 spans are a few megabytes. Times are nanoseconds from the run's start; a row is
+its place in the columns, parents before children.
 """
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ingest.read.values import CallRow, PhaseRow, RunDetail, SpanRow, ToolRow, TraceDetail
+from ingest.read.span_times import SpanTimes
+from ingest.read.values import CallRow, RunDetail, ToolRow
 
+from .bar import ORDER
 from .rounds import labels
 from .safetext import visible
 
-ERROR = 2
 GAPS = ("tool_parsing", "orchestration")
-Block = list[Any]
+_OWNER = {owner: at for at, owner in enumerate(ORDER)}
+_SHIFTED = re.compile(r"shifted by (-?\d+) ns")
 
 
-def waterfall(run: RunDetail, trace: TraceDetail | None) -> dict[str, Any]:
-    """What ``waterfall.js`` draws."""
-    spans = {span.span_id: span for span in (trace.spans if trace else [])}
-    children, tops = _tree(run, spans, _foreign_roots(run, trace))
-    facts = _Facts(run)
-    rows = [
-        facts.row(span_id, depth, spans.get(span_id), bool(children.get(span_id)))
-        for span_id, depth in _in_order(tops, children)
-    ]
-    _lay_gaps(rows, run.phases)
-    return {
+def waterfall(run: RunDetail, spans: Mapping[str, SpanTimes], roots: Sequence[str] = ()) -> dict[str, Any]:
+    """What ``waterfall-data.js`` reads. ``roots`` are those of the trace's runs, whose spans stay out."""
+    shifts = _shifts(run)
+    children, order = _tree(run, spans, set(roots) - {run.root_span_id}, shifts)
+    rows = _Rows(run, spans, children, shifts)
+    rows.add_all(order)
+    return rows.columns() | {
         "run_id": run.run_id,
         "wall_ns": run.wall_ns,
         "start_unix_ns": str(run.start_unix_ns),
         "provisional": run.provisional,
-        "rows": rows,
-        "phases": [[p.owner, p.start_ns, p.end_ns] for p in run.phases],
+        "owners": ORDER,
     }
 
 
-def _foreign_roots(run: RunDetail, trace: TraceDetail | None) -> set[str]:
-    roots = {run_id.partition("-")[2] for run_id in (trace.runs if trace else [])}
-    return roots - {run.root_span_id}
+def _shifts(run: RunDetail) -> dict[str, int]:
+    """By span: how far its host's clock was put right, for it and what is below it."""
+    told = ((w.span_id, _SHIFTED.search(w.text)) for w in run.warnings if w.code == "clock_skew" and w.span_id)
+    return {span_id: int(found[1]) for span_id, found in told if span_id and found}
 
 
-def _tree(run: RunDetail, spans: dict[str, SpanRow], foreign: set[str]) -> tuple[dict[str, list[str]], list[str]]:
-    """Children by span, and the spans at the top: the run's root, then calls and tools that lie outside its tree
-    (orphans that the decomposition gave to this run) with what is below them."""
-    starts = {span_id: span.start_unix_ns for span_id, span in spans.items()}
-    starts |= {fact.span_id: fact.start_unix_ns for fact in [*run.calls, *run.tools]}
+Order = list[tuple[str, int]]  # span ids with their depth, parents before children
+
+
+def _tree(
+    run: RunDetail, spans: Mapping[str, SpanTimes], foreign: set[str], shifts: Mapping[str, int]
+) -> tuple[dict[str, list[str]], Order]:
+    """Children by span, by start. Calls and tools that lie outside the run's tree (orphans that the decomposition gave
+    to this run) stand below its root, with what is below them."""
+    facts = {fact.span_id: fact.start_unix_ns for fact in (*run.calls, *run.tools)}
+    starts = {span_id: span[2] for span_id, span in spans.items()} | facts
+    for span_id, by in shifts.items():
+        if span_id in spans:
+            starts[span_id] = spans[span_id].start_unix_ns + by
     children: dict[str, list[str]] = defaultdict(list)
-    for span_id, span in spans.items():
-        if span.parent_span_id and span_id != run.root_span_id and span_id not in foreign:
-            children[span.parent_span_id].append(span_id)
-    for below in children.values():
-        below.sort(key=lambda span_id: (starts.get(span_id, 0), span_id))
-    tops = [run.root_span_id]
-    reached = {span_id for span_id, _ in _in_order(tops, children)}
-    for fact in sorted([*run.calls, *run.tools], key=lambda fact: fact.start_unix_ns):
-        if fact.span_id not in reached:
-            # An adopted span stands below the root, where its stages count.
-            children[run.root_span_id].append(fact.span_id)
-            reached |= {span_id for span_id, _ in _in_order([fact.span_id], children)}
-    return children, tops
+    outside = foreign | {run.root_span_id}
+    for _, span_id in sorted(zip(starts.values(), starts, strict=True)):
+        span = spans.get(span_id)
+        if span and span[0] and span_id not in outside:
+            children[span[0]].append(span_id)
+    order = _in_order(run.root_span_id, children)
+    reached = {span_id for span_id, _ in order}
+    hung = len(children.get(run.root_span_id, ()))
+    for span_id in sorted(facts.keys() - reached, key=facts.__getitem__):
+        if span_id not in reached:
+            children[run.root_span_id].append(span_id)
+            reached |= {below for below, _ in _in_order(span_id, children)}
+    if not foreign and len(reached) < len(spans):
+        _hang_strays(run.root_span_id, spans, children, reached)
+    if len(children.get(run.root_span_id, ())) > hung:
+        order = _in_order(run.root_span_id, children)
+    return children, order
 
 
-def _in_order(tops: Iterable[str], children: dict[str, list[str]]) -> Iterable[tuple[str, int]]:
+def _hang_strays(root: str, spans: Mapping[str, SpanTimes], children: dict[str, list[str]], reached: set[str]) -> None:
+    """Spans below a parent that has not come, where the trace has no other run that they could be of: the parent gets a
+    row of its own, since it is still open, or was lost."""
+    for span_id in sorted(spans.keys() - reached, key=lambda span_id: spans[span_id].start_unix_ns):
+        parent = spans[span_id].parent_span_id
+        if parent and parent not in spans and parent not in reached:
+            children[root].append(parent)
+            reached.add(parent)
+
+
+def _in_order(top: str, children: Mapping[str, list[str]]) -> Order:
     """Parents before children, with the depth; without recursion, and each span once, whatever cycles were sent."""
     seen: set[str] = set()
-    stack = [(span_id, 0) for span_id in reversed(list(tops))]
+    order: Order = []
+    stack = [(top, 0)]
     while stack:
-        span_id, depth = stack.pop()
+        place = stack.pop()
+        span_id, depth = place
         if span_id in seen:
             continue
         seen.add(span_id)
-        yield span_id, depth
-        stack += [(child, depth + 1) for child in reversed(children.get(span_id, []))]
+        order.append(place)
+        if span_id in children:
+            depth += 1
+            stack += [(child, depth) for child in reversed(children[span_id])]
+    return order
 
 
-class _Facts:
-    """What the decomposition knows of the run's spans."""
+class _Rows:
+    """The columns, as they grow. ``to`` is told as the length; ``raw`` names the rows whose spans were sent with other
+    times than those shown, ``open`` those whose spans have not come."""
 
-    def __init__(self, run: RunDetail) -> None:
-        self.run = run
+    def __init__(
+        self,
+        run: RunDetail,
+        spans: Mapping[str, SpanTimes],
+        children: Mapping[str, list[str]],
+        shifts: Mapping[str, int],
+    ) -> None:
+        self.run, self.spans, self.children, self.shifts = run, spans, children, shifts
         self.calls = {call.span_id: call for call in run.calls}
         self.tools = {tool.span_id: tool for tool in run.tools}
-        self.rounds = labels(run.calls)
-        self.phases: dict[str, list[PhaseRow]] = defaultdict(list)
-        for phase in run.phases:
-            if phase.span_id and phase.owner not in GAPS:
-                self.phases[phase.span_id].append(phase)
+        self.labels = labels(run.calls)
+        self.names: dict[str, int] = {}
+        self.ids: list[str] = []
+        self.depth: list[int] = []
+        self.start: list[int] = []
+        self.length: list[int] = []
+        self.name: list[int] = []
+        self.span_name: list[int] = []
+        self.kinds: list[str] = []
+        self.failed: list[int] = []
+        self.told: list[list[Any]] = []
+        self.notes: list[list[Any]] = []
+        self.raw: list[list[int]] = []
+        self.open: list[int] = []
+        self.shift: list[int] = []  # of those above and of the row itself, by depth
 
-    def row(self, span_id: str, depth: int, span: SpanRow | None, parent: bool) -> dict[str, Any]:
-        call, tool = self.calls.get(span_id), self.tools.get(span_id)
-        start, end = self._extent(call or tool, span)
-        waited = self.phases.get(span_id, [])
-        row = {
-            "id": span_id,
-            "depth": depth,
-            "from": start,
-            "to": end,
-            "kind": self._kind(span_id, call, tool),
-            "name": visible(
-                (call.model if call else None)
-                or (tool.name if tool else None)
-                or (span.name if span else "")
-                or "unnamed span"
-            ),
-            "span_name": visible(span.name) if span else "",
-            "blocks": self._blocks(call, tool, waited),
-            "critical": bool(waited),
-            "parent": parent,
-        }
-        if call:
-            row["round"] = self.rounds[span_id]
-            if call.first_token_unix_ns is not None:
-                row["first"] = call.first_token_unix_ns - self.run.start_unix_ns
-        if (tool and tool.ok is False) or (call and call.error) or (span and span.status == ERROR):
-            row["failed"] = True
-        if note := self._note(call, tool):
-            row["note"] = note
-        return row
+    def add_all(self, order: Order) -> None:
+        """One row for each; parents come before their children."""
+        self.ids = [span_id for span_id, _ in order]
+        self.depth = [depth for _, depth in order]
+        for row, (span_id, depth) in enumerate(order):
+            span = self.spans.get(span_id)
+            fact: CallRow | ToolRow | None = self.tools.get(span_id) or self.calls.get(span_id)
+            self._lay(row, depth, span_id, fact, span)
+            name = span.name if span else ""
+            if fact is None:
+                self.kinds.append("a" if span_id == self.run.root_span_id else "s")
+                title = name
+                failed = span is not None and span.failed
+            else:
+                title, failed = self._describe(row, fact, name)
+                failed = failed or (span is not None and span.failed)
+            self.name.append(self._named(title or ("unnamed span" if span else "not seen yet")))
+            self.span_name.append(self._named(name) if name and name != title else -1)
+            if failed:
+                self.failed.append(row)
 
-    def _extent(self, fact: CallRow | ToolRow | None, span: SpanRow | None) -> tuple[int, int]:
+    def _describe(self, row: int, fact: CallRow | ToolRow, name: str) -> tuple[str, bool]:
+        """Title of a call or tool, and whether it failed; what else is to be said of it is noted."""
+        if fact.attempts > 1 or isinstance(fact, ToolRow):
+            note = _note(fact)
+            if note:
+                self.notes.append([row, note])
+        if isinstance(fact, CallRow):
+            self.kinds.append("c")
+            self._call(row, fact)
+            return fact.model or name, fact.error is not None
+        self.kinds.append("a" if fact.agent else "t")
+        return fact.name or name, fact.ok is False or fact.error is not None
+
+    def _lay(self, row: int, depth: int, span_id: str, fact: CallRow | ToolRow | None, span: SpanTimes | None) -> None:
         origin = self.run.start_unix_ns
+        shift = self._shifted(depth, span_id) if self.shifts else 0
+        if span:
+            sent_start, sent_length = span.start_unix_ns - origin, max(0, span.end_unix_ns - span.start_unix_ns)
         if fact:
-            return fact.start_unix_ns - origin, fact.start_unix_ns + fact.wall_ns - origin
-        if span is None:
+            start, length = fact.start_unix_ns - origin, fact.wall_ns
+        elif span:
+            start, length = sent_start + shift, sent_length
+        else:
+            start, length = self._around(span_id)
+            self.open.append(row)
+        self.start.append(start)
+        self.length.append(length)
+        if span and (sent_start != start or sent_length != length):
+            self.raw.append([row, sent_start, sent_length])
+
+    def _shifted(self, depth: int, span_id: str) -> int:
+        del self.shift[depth:]
+        shift = (self.shift[-1] if self.shift else 0) + self.shifts.get(span_id, 0)
+        self.shift.append(shift)
+        return shift
+
+    def _around(self, span_id: str) -> tuple[int, int]:
+        """Of a span that has not come: the whole run of its root, else from the first to the last of what it holds."""
+        held = [self.spans[child] for child in self.children.get(span_id, ()) if child in self.spans]
+        if span_id == self.run.root_span_id or not held:
             return 0, self.run.wall_ns
-        return span.start_unix_ns - origin, max(span.start_unix_ns, span.end_unix_ns) - origin
+        start = min(span.start_unix_ns for span in held)
+        return start - self.run.start_unix_ns, max(span.end_unix_ns for span in held) - start
 
-    def _kind(self, span_id: str, call: CallRow | None, tool: ToolRow | None) -> str:
-        if call:
-            return "call"
-        if tool:
-            return "agent" if tool.agent else "tool"
-        return "agent" if span_id == self.run.root_span_id else "span"
+    def _named(self, name: str) -> int:
+        return self.names.setdefault(name, len(self.names))
 
-    def _blocks(self, call: CallRow | None, tool: ToolRow | None, waited: list[PhaseRow]) -> list[Block]:
-        blocks: list[Block] = []
-        origin = self.run.start_unix_ns
-        covered = sum(p.end_ns - p.start_ns for p in waited)
-        if call and covered < call.wall_ns:
-            blocks += call_blocks(call, origin)
-        elif tool and not tool.agent and covered < tool.wall_ns:
-            blocks.append(
-                [
-                    "tool_execution",
-                    tool.start_unix_ns - origin,
-                    tool.start_unix_ns + tool.wall_ns - origin,
-                    False,
-                    True,
-                ]
-            )
-        return blocks + [[p.owner, p.start_ns, p.end_ns, p.source == "estimated", False] for p in waited]
+    def _call(self, row: int, call: CallRow) -> None:
+        """Its round, its first token, whether it is an estimate, and its own time as owner, length, …"""
+        first = None if call.first_token_unix_ns is None else call.first_token_unix_ns - self.run.start_unix_ns
+        parts = [told for owner, ns in call_parts(call) for told in (_OWNER[owner], ns)]
+        self.told.append([row, self.labels[call.span_id], first, int(call.source == "estimated"), parts])
 
-    @staticmethod
-    def _note(call: CallRow | None, tool: ToolRow | None) -> str:
-        words = []
-        if (attempts := (call or tool).attempts if call or tool else 1) > 1:  # type: ignore[union-attr]
-            words.append(f"{attempts} attempts")
-        if tool and tool.abandoned:
-            words.append("abandoned")
-        elif tool and tool.ok is False:
-            words.append("failed")
-        return ", ".join(words)
+    def columns(self) -> dict[str, Any]:
+        return {
+            "names": [visible(name) for name in self.names], "ids": "".join(self.ids), "depth": self.depth,
+            "from": self.start, "length": self.length, "name": self.name, "span_name": self.span_name,
+            "kinds": "".join(self.kinds), "failed": self.failed, "calls": self.told, "notes": self.notes,
+            "raw": self.raw, "open": self.open, "phases": self._phases(),
+        }  # fmt: skip
+
+    def _phases(self) -> list[int]:
+        """Owner, length, row and whether it is a guess, flat; they tile the run. A gap stands in the row that ended
+        it; the last one, which nothing ended, in the run's own."""
+        rows = {span_id: row for row, span_id in enumerate(self.ids)}
+        flat: list[int] = []
+        ended_by = 0
+        for phase in reversed(self.run.phases):
+            if phase.owner not in GAPS:
+                ended_by = rows.get(phase.span_id or "", 0)
+            # Backwards: the whole list is turned round at the end.
+            flat += (int(phase.source == "estimated"), ended_by, phase.end_ns - phase.start_ns, _OWNER[phase.owner])
+        flat.reverse()
+        return flat
+
+
+def _note(fact: CallRow | ToolRow) -> str:
+    words = [f"{fact.attempts} attempts"] if fact.attempts > 1 else []
+    if isinstance(fact, ToolRow) and (fact.abandoned or fact.ok is False):
+        words.append("abandoned" if fact.abandoned else "failed")
+    return ", ".join(words)
 
 
 def call_parts(call: CallRow) -> list[tuple[str, int]]:
@@ -181,30 +252,3 @@ def call_parts(call: CallRow) -> list[tuple[str, int]]:
     parts = [(owner, ns) for owner, ns in known if ns]
     rest = call.wall_ns - sum(ns for _, ns in parts)
     return [*parts, ("model_unsplit", rest)] if rest > 0 else parts
-
-
-def call_blocks(call: CallRow, origin_ns: int) -> list[Block]:
-    blocks: list[Block] = []
-    at, end = call.start_unix_ns - origin_ns, call.start_unix_ns + call.wall_ns - origin_ns
-    for owner, ns in call_parts(call):
-        blocks.append([owner, at, min(at + ns, end), call.source == "estimated" and owner != "model_unsplit", True])
-        at = min(at + ns, end)
-    return blocks
-
-
-def _lay_gaps(rows: list[dict[str, Any]], phases: list[PhaseRow]) -> None:
-    """A gap is drawn before the row that ended it; the last one, which nothing ended, on the run's own row."""
-    by_span = {row["id"]: row for row in rows}
-    waiting: list[PhaseRow] = []
-    for phase in phases:
-        if phase.owner in GAPS:
-            waiting.append(phase)
-        else:
-            _draw_gaps(by_span.get(phase.span_id or "") or rows[0], waiting)
-            waiting = []
-    _draw_gaps(rows[0], waiting)
-
-
-def _draw_gaps(row: dict[str, Any], gaps: list[PhaseRow]) -> None:
-    if gaps:
-        row.setdefault("gaps", []).extend([gap.owner, gap.start_ns, gap.end_ns] for gap in gaps)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 SECOND_NS = 1_000_000_000
 
@@ -20,26 +23,44 @@ class Range:
     step_words: str
 
 
-RANGES = (
-    Range(
-        key="15m",
-        label="15 min",
-        words="the last 15 minutes",
-        seconds=900,
-        step_s=30,
-        step_words="by half minute",
-    ),
-    Range(key="1h", label="1 h", words="the last hour", seconds=3600, step_s=60, step_words="by minute"),
-    Range(key="6h", label="6 h", words="the last 6 hours", seconds=21_600, step_s=300, step_words="by 5 minutes"),
-    Range(
-        key="24h",
-        label="24 h",
-        words="the last 24 hours",
-        seconds=86_400,
-        step_s=1200,
-        step_words="by 20 minutes",
-    ),
-)
+STEPS_S = (30, 60, 120, 300, 600, 900, 1200, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400)
+STEPS_ABOUT = 72  # in a range's chart: as many as can be told apart
+_WORDS = {30: "by half minute", 60: "by minute", 3600: "by hour", 86_400: "by day"}
+_UNITS_S = {"m": 60, "min": 60, "h": 3600, "d": 86_400}
+_UNIT_WORDS = {"m": "minute", "min": "minute", "h": "hour", "d": "day"}
+_LENGTH = re.compile(r"(\d{1,4})(m|min|h|d)")
+_RELATIVE = re.compile(r"(?:now)?(?:-(\d{1,5})(m|min|h|d))?")
+LONGEST_S = 400 * 86_400
+
+
+def step_for(seconds: int) -> int:
+    """Seconds of a chart's step."""
+    return next((step for step in STEPS_S if seconds <= step * STEPS_ABOUT), STEPS_S[-1])
+
+
+def step_words(step_s: int) -> str:
+    named = f"by {step_s // 60} minutes" if step_s < 3600 else f"by {step_s // 3600} hours"
+    return _WORDS.get(step_s, named)
+
+
+def range_of(key: str) -> Range | None:
+    """The range that a key such as 15m, 6h or 3d names."""
+    found = _LENGTH.fullmatch(key)
+    if found is None:
+        return None
+    number, unit = int(found[1]), found[2]
+    seconds = number * _UNITS_S[unit]
+    if not 0 < seconds <= LONGEST_S:
+        return None
+    word = _UNIT_WORDS[unit]
+    return Range(
+        key=key, label=f"{number} {'min' if word == 'minute' else unit}", seconds=seconds, step_s=step_for(seconds),
+        words=f"the last {word}" if number == 1 else f"the last {number} {word}s",
+        step_words=step_words(step_for(seconds)),
+    )  # fmt: skip
+
+
+RANGES = tuple(found for key in ("15m", "1h", "6h", "24h", "7d", "30d") if (found := range_of(key)))
 USUAL = RANGES[1]
 
 
@@ -50,6 +71,11 @@ class Window:
     range: Range | None
     from_unix_ns: int
     to_unix_ns: int | None
+
+    def step_s(self, now_ns: int) -> int:
+        """By how many seconds a chart of it cuts it."""
+        end_ns = now_ns if self.to_unix_ns is None else self.to_unix_ns
+        return self.range.step_s if self.range else step_for(max(1, (end_ns - self.from_unix_ns) // SECOND_NS))
 
     @property
     def words(self) -> str:
@@ -65,25 +91,56 @@ class Window:
 def read_window(parameters: Mapping[str, str], now_ns: int, usual: Range = USUAL) -> tuple[Window, list[str]]:
     """The window that the URL asks for and, in words, what in it could not be read."""
     problems: list[str] = []
-    start, end = (_instant(parameters, name, problems) for name in ("from", "to"))
+    zone = read_zone(parameters.get("zone", ""))
+    start, end = (_instant(parameters, name, now_ns, zone, problems) for name in ("from", "to"))
+    if start is not None and end is not None and start >= end:
+        problems.append("from and to: expected a range that ends after it begins; it is left out.")
+        start = end = None
     if start is not None or end is not None:
         return Window(range=None, from_unix_ns=start or 0, to_unix_ns=end), problems
-    key = parameters.get("range", usual.key)
-    chosen = next((r for r in RANGES if r.key == key), None)
+    key = parameters.get("range") or usual.key
+    chosen = next((r for r in RANGES if r.key == key), None) or range_of(key)
     if chosen is None:
-        problems.append(f"range={key}: expected one of {', '.join(r.key for r in RANGES)}; {usual.label} is shown.")
+        problems.append(f"range={key}: expected a length such as 15m, 6h or 7d; {usual.label} is shown.")
     chosen = chosen or usual
     return Window(range=chosen, from_unix_ns=now_ns - chosen.seconds * SECOND_NS, to_unix_ns=None), problems
 
 
-def _instant(parameters: Mapping[str, str], name: str, problems: list[str]) -> int | None:
+def read_zone(name: str) -> ZoneInfo:
+    """The zone in which times without one are meant; UTC where there is none of that name."""
+    try:
+        return ZoneInfo(name or "UTC")
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return ZoneInfo("UTC")
+
+
+def _instant(parameters: Mapping[str, str], name: str, now_ns: int, zone: ZoneInfo, problems: list[str]) -> int | None:
     text = parameters.get(name, "").strip()
-    if not text:
+    if not text or (name == "to" and text == "now"):
         return None
-    if text.isascii() and text.isdigit() and len(text) <= 19 and int(text) < 1 << 63:
-        return int(text)
-    problems.append(f"{name}={text}: expected Unix nanoseconds; it is left out.")
-    return None
+    found = read_instant(text, now_ns, zone)
+    if found is None:
+        problems.append(
+            f"{name}={text}: expected Unix nanoseconds, a time such as 2026-03-01T09:30, or now-2h; it is left out."
+        )
+    return found
+
+
+def read_instant(text: str, now_ns: int, zone: ZoneInfo) -> int | None:
+    """Unix nanoseconds of a moment: as such, as a time in ISO's form (in ``zone`` where it names none), or as a length
+    back from now."""
+    if text.isascii() and text.isdigit():
+        return int(text) if len(text) <= 19 and int(text) < 1 << 63 else None
+    if back := _RELATIVE.fullmatch(text):
+        return now_ns - (int(back[1]) * _UNITS_S[back[2]] * SECOND_NS if back[1] else 0)
+    try:
+        moment = dt.datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    at = moment if moment.tzinfo else moment.replace(tzinfo=zone)
+    since = at - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+    unix_ns = (since.days * 86_400 + since.seconds) * SECOND_NS + since.microseconds * 1000
+    return unix_ns if 0 <= unix_ns < 1 << 63 else None
 
 
 def range_that_holds(unix_ns: int, now_ns: int) -> Range | None:

@@ -12,6 +12,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from dashboard.models import Membership, ReadToken, Role
 from ingest.models import EngineTarget, IngestKey, Project
+from tests.integration.access.alerts import make_alerts
 from tests.integration.access.stored import SECRET_WORD, store_run
 
 PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
@@ -30,6 +31,7 @@ class Side:
     token_secret: str
     run_id: str
     engine_id: int
+    alerts: dict[str, Any]
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -43,6 +45,7 @@ class Side:
             "token_id": self.token.pk,
             "user_id": self.viewer.pk,
             "engine_id": self.engine_id,
+            **self.alerts,
             "iso_week": "last",
         }
 
@@ -58,6 +61,7 @@ def make_side(slug: str) -> Side:
         project=project, admin=people[Role.ADMIN], viewer=people[Role.VIEWER], key=key, key_secret=key_secret,
         token=token, token_secret=token_secret, run_id=store_run(project),
         engine_id=EngineTarget.objects.create(project=project, name=f"{SECRET_WORD} engine", url="http://10.0.0.1/").pk,
+        alerts=make_alerts(project),
     )  # fmt: skip
 
 

@@ -84,7 +84,7 @@ def call(span_id: str, start: int, wall: int, **given: Any) -> CallRow:
 
 
 def tool(span_id: str, start: int, wall: int, **given: Any) -> ToolRow:
-    values: dict[str, Any] = {field.name: None for field in fields(ToolRow)} | {
+    values: dict[str, Any] = dict.fromkeys(ToolRow.__struct_fields__) | {
         "span_id": span_id,
         "start_unix_ns": START + start * MS,
         "wall_ns": wall * MS,

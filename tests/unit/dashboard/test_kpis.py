@@ -22,6 +22,7 @@ def figures(**given: Any) -> LiveFigures:
         "wall": nothing,
         "ttft": nothing,
         "tpot": nothing,
+        "queue": nothing,
         "tool_calls": 0,
         "tool_failures": 0,
         "input_tokens": 0,
@@ -47,6 +48,7 @@ def test_without_runs_quantiles_and_rates_are_unknown_and_counts_zero() -> None:
         "Tool failures": "–",
         "Errors": "–",
         "In flight": "0",
+        "Queue": "–",
     }
     assert not any(k.change for k in found.values())
 

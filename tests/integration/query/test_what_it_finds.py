@@ -1,0 +1,197 @@
+"""A query finds what looking at every run finds; keys of rollups and rows agree on it; completion counts right."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from django.test import Client
+
+from ingest.costs import call_cost
+from ingest.models import Call, Project, Run
+from ingest.price_list import parse as parse_prices
+from ingest.prices import read_pricing, write_table
+from ingest.read import summary
+from ingest.read.completing import complete
+from ingest.read.facets import count_with, read_facets
+from ingest.read.runs import BadFilter, RunFilter, find_runs
+from ingest.read.summary import Question, summarise
+from ingest.rollups.errors import error_kind
+from ingest.rollups.folding import fold_all
+from ingest.scope import Scope
+from tests.integration.rollups.drawn_runs import SECOND_NS, drawn, keep, utc
+
+pytestmark = pytest.mark.django_db
+
+NOW = utc(2025, 11, 20, 12, 34)
+HOURS = 3600 * SECOND_NS
+WEEK = RunFilter(from_unix_ns=NOW - 168 * HOURS, to_unix_ns=NOW)
+ALIKE: dict[str, Callable[[Run], bool]] = {
+    "service:shop": lambda run: run.service == "shop",
+    "service:s*,desk": lambda run: run.service is not None and (run.service[0] == "s" or run.service == "desk"),
+    "-service:shop": lambda run: run.service != "shop",
+    "service:*": lambda run: run.service is not None,
+    "-version:*": lambda run: run.version is None,
+    "model:l*": lambda run: any(name.startswith("l") for name in run.model_names),
+    "-model:large": lambda run: "large" not in run.model_names,
+    "tool:search": lambda run: "search" in run.tool_names,
+    "tool:se*,pay": lambda run: any(name.startswith("se") or name == "pay" for name in run.tool_names),
+    "status:error": lambda run: run.failed,
+    "-status:error service:shop": lambda run: not run.failed and run.service == "shop",
+    "error:timeout": lambda run: run.error is not None and error_kind(run.error) == "timeout",
+    "error:other,server": lambda run: run.error is not None and error_kind(run.error) in ("other", "server"),
+    'error:"timed"': lambda run: "timed" in (run.error or ""),
+    "error:*": lambda run: run.error is not None,
+    "wall>5s": lambda run: run.wall_ns > 5 * 10**9,
+    "wall:1s..5s": lambda run: 10**9 <= run.wall_ns <= 5 * 10**9,
+    "stage.prefill>30%": lambda run: run.prefill_ns * 100 > 30 * run.wall_ns,
+    "stage.decode<=12.5%": lambda run: run.decode_ns * 8 <= run.wall_ns and run.wall_ns > 0,
+    "-orchestration>1ms": lambda run: run.orchestration_ns <= 10**6,
+    "ttft>=0.5": lambda run: run.ttft_ns is not None and run.ttft_ns >= 5 * 10**8,
+    "tokens.in>1k": lambda run: run.input_tokens is not None and run.input_tokens > 1000,
+    "cache<50%": lambda run: bool(
+        run.input_tokens and run.cached_tokens is not None and run.cached_tokens * 2 < run.input_tokens
+    ),
+    "rounds:1,3": lambda run: run.rounds in (1, 3),
+    "costliest:decode": lambda run: run.wall_ns > 0 and run.decode_ns == max(_owners(run)),
+    "session:s-1 -wall<1ms": lambda run: run.session_id == "s-1" and run.wall_ns >= 10**6,
+    "boom": lambda run: "boom" in (run.error or "").lower() or "boom" in (run.name or "").lower(),
+    "-boom": lambda run: "boom" not in (run.error or "").lower() and "boom" not in (run.name or "").lower(),
+}
+
+
+def _owners(run: Run) -> list[int]:
+    names = ("prefill", "decode", "tool_parsing", "tool_execution", "re_encoding", "continue_decode", "queue",
+             "transport", "model_unsplit", "orchestration")  # fmt: skip
+    return [getattr(run, f"{name}_ns") for name in names]
+
+
+@pytest.fixture(scope="module")
+def ends() -> list[int]:
+    chance = random.Random(5)
+    return [NOW - 1 - chance.randrange(150 * HOURS) for _ in range(120)]
+
+
+@pytest.fixture
+def project(db: None, ends: list[int]) -> Project:
+    project = Project.objects.create(slug="alpha", name="Alpha", zone="Europe/Berlin")
+    chance = random.Random(6)
+    keep(project, [drawn(chance, number, end_ns) for number, end_ns in enumerate(ends)])
+    fold_all()
+    return project
+
+
+def found(project: Project, text: str, **more: object) -> set[str]:
+    page = find_runs(Scope(project_id=project.pk), RunFilter(q=text, limit=500, **more), NOW)  # type: ignore[arg-type]
+    return {run.run_id for run in page.runs}
+
+
+def looked_at(fits: Callable[[Run], bool]) -> set[str]:
+    return {f"{bytes(r.trace_id).hex()}-{bytes(r.root_span_id).hex()}" for r in Run.objects.all() if fits(r)}
+
+
+def test_it_finds_what_looking_at_every_run_finds(project: Project) -> None:
+    everything = looked_at(lambda _: True)
+    telling = 0
+    for text, fits in ALIKE.items():
+        assert found(project, text) == looked_at(fits), text
+        telling += 0 < len(found(project, text)) < len(everything)
+    assert telling > len(ALIKE) * 0.8  # or the runs drawn would not test much
+
+
+def test_a_trace_is_found_by_its_id_and_by_its_beginning(project: Project) -> None:
+    run = Run.objects.first()
+    assert run
+    trace = bytes(run.trace_id).hex()
+    assert found(project, f"trace:{trace}") == found(project, f"trace:{trace.upper()}") >= {
+        f"{trace}-{bytes(run.root_span_id).hex()}"
+    }
+    assert found(project, f"trace:{trace[:30]}") >= found(project, f"trace:{trace}")
+
+
+def test_cost_is_that_of_the_run_s_calls_by_the_price_of_their_time(project: Project) -> None:
+    with pytest.raises(BadFilter, match="no prices"):
+        found(project, "cost>0")
+    prices = [
+        {"model": "*", "input_per_million": "1", "output_per_million": "2"},
+        {"model": "lar*", "from": "2025-11-17", "input_per_million": "3", "cached_input_per_million": "1",
+         "output_per_million": "9"},
+        {"model": "small", "from": "2025-11-18"},
+    ]  # fmt: skip
+    write_table(project, parse_prices("EUR", prices))
+    pricing = read_pricing(Scope(project_id=project.pk))
+    costs: dict[bytes, list[int]] = {}
+    for call in Call.objects.all():
+        cost = call_cost(
+            pricing.rates(call.model, call.end_unix_ns), call.input_tokens, call.cached_tokens, call.output_tokens
+        )
+        if cost.known:
+            costs.setdefault(bytes(call.trace_id), []).append(cost.pico)
+    sums = sorted(map(sum, costs.values()))
+    middle = sums[len(sums) // 2]
+    bound = f"{middle // 10**12}.{middle % 10**12:012}"
+    assert len(found(project, f"cost>={bound}")) == sum(one >= middle for one in sums)
+    assert len(found(project, "cost:*")) == len(sums)
+
+
+@pytest.mark.parametrize(
+    ("text", "made_from"),
+    [
+        ("service:shop", {"runs": "rollups", "calls": "rollups", "tools": "rollups"}),
+        ("service:s*,desk -version:2", {"runs": "rollups", "calls": "rollups", "tools": "rollups"}),
+        ("model:l*", {"runs": "rollups", "calls": "rollups", "tools": "rows"}),
+        ("-model:large status:ok", {"runs": "rollups", "calls": "rows", "tools": "rows"}),
+        ("tool:search", {"runs": "rows", "calls": "rows", "tools": "rows"}),
+        ("stage.prefill>10% service:shop", {"runs": "rows", "calls": "rows", "tools": "rows"}),
+    ],
+)
+def test_rollups_and_rows_give_the_same_digits(
+    project: Project, monkeypatch: pytest.MonkeyPatch, text: str, made_from: dict[str, str]
+) -> None:
+    asked = Question(wanted=replace(WEEK, q=text), step="hour", group_by="status")
+    usual = summarise(Scope(project_id=project.pk), asked, NOW)
+    assert usual.made_from_by == made_from
+    assert usual.runs == len(found(project, text))
+    monkeypatch.setattr(summary._Reading, "from_rollups", lambda *_: False)
+    rows = summarise(Scope(project_id=project.pk), asked, NOW)
+    assert replace(usual, made_from="", made_from_by={}) == replace(rows, made_from="", made_from_by={})
+
+
+def test_a_query_and_the_field_of_its_own_are_the_same_question(project: Project) -> None:
+    scope = Scope(project_id=project.pk)
+    for name, value in (("service", "shop"), ("model", "large"), ("tool", "search"), ("status", "error")):
+        by_field = summarise(scope, Question(wanted=replace(WEEK, **{name: value})), NOW)
+        assert summarise(scope, Question(wanted=replace(WEEK, q=f"{name}:{value}")), NOW) == by_field
+
+
+def test_facets_count_what_the_query_finds_but_their_own_field_stays_open(project: Project) -> None:
+    scope = Scope(project_id=project.pk)
+    wanted = replace(WEEK, q="service:shop tool:search")
+    told = {facet.field: dict(facet.values) for facet in read_facets(scope, wanted, NOW).facets}
+    assert told["service"]["shop"] == len(found(project, "service:shop tool:search"))
+    assert told["service"]["desk"] == len(found(project, "service:desk tool:search"))
+    assert sum(told["status"].values()) == told["service"]["shop"]
+    assert told["costliest"]
+    assert read_facets(scope, WEEK, NOW, budget_s=0).looked_from_unix_ns == NOW
+    assert count_with(scope, WEEK, ["wall>1s"], NOW, 0) is None
+
+
+def test_completion_offers_real_values_with_what_each_would_leave(project: Project) -> None:
+    scope = Scope(project_id=project.pk)
+    offered = complete(scope, WEEK, "status:error service:", 21, NOW)
+    assert {c.insert: c.runs for c in offered.choices}["shop"] == len(found(project, "status:error service:shop"))
+    assert (offered.start, offered.end) == (21, 21)
+    [choice] = [c for c in complete(scope, WEEK, "stage.dec", 9, NOW).choices if c.insert == "stage.decode>20%"]
+    assert (choice.runs, choice.among) == (len(found(project, "stage.decode>20%")), len(found(project, "")))
+    assert "service:shop" in [c.insert for c in complete(scope, WEEK, "sho", 3, NOW).choices]
+
+
+def test_the_api_points_at_the_character(project: Project, client: Client) -> None:
+    answer = client.get("/api/v1/runs", {"q": "service:shop wal>5s"})
+    assert answer.status_code == 422
+    assert answer.json()["at"] == 13
+    assert "character 14: there is no field wal (is it wall?)" in answer.json()["detail"]
+    told = client.get("/api/v1/runs", {"q": "service:shop", "limit": 500}).json()
+    assert {run["run_id"] for run in told["runs"]} == found(project, "service:shop")

@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from ingest.read.query.parser import parse, quote
+from ingest.read.query.parser import in_quotes, parse
 from ingest.read.query.terms import BadQuery
 from ingest.read.run import current_run_id
 from ingest.read.runs import RunFilter, find_runs
@@ -51,5 +51,5 @@ def _as_query(text: str) -> str:
     try:
         parse(text)
     except BadQuery:
-        return quote(text)
+        return in_quotes(text)
     return text

@@ -15,11 +15,12 @@ from dashboard.pages.parts import query, timeline
 from dashboard.pages.parts.bar import LABELS
 from dashboard.pages.parts.columns import COLUMNS, Column, cells, chosen_columns
 from dashboard.pages.parts.start import exporter
-from dashboard.pages.parts.window import Window, range_that_holds, read_window
+from dashboard.pages.parts.window import Window, range_that_holds, read_window, step_for
 from dashboard.runs_export import exported
 from dashboard.saved_views import ViewRefused, list_views, remove_view, save_view
 from ingest.prices import read_pricing
 from ingest.read.completing import complete
+from ingest.read.deploys import read_deploys
 from ingest.read.facets import read_facets
 from ingest.read.runs import BadFilter, RunFilter, find_runs
 from ingest.read.timeline import Timeline, count_runs, read_timeline
@@ -42,7 +43,7 @@ def page(request: HttpRequest) -> HttpResponse:
     asked = query.read_filter(request.GET, window)
     links = query.Links(reverse("runs"), request.GET)
     columns, bad_columns = chosen_columns(links.kept.get("columns", ""), priced=bool(read_pricing(scope)))
-    found, told, facets, bad_filter = _found(scope, asked, window, now_ns)
+    found, told, facets, bad_filter = _found(scope, asked, now_ns)
     matching = told.runs
     context: dict[str, Any] = {
         "page": "runs", "window": window, "wanted": asked.wanted, "query": asked, "found": found,
@@ -52,7 +53,8 @@ def page(request: HttpRequest) -> HttpResponse:
         "kept_but_columns": {k: v for k, v in links.kept.items() if k != "columns"},
         "by_time": request.GET.get("bars") == "time", "matching": max(matching, len(found.runs)), "timeline": told,
         "all": count_runs(scope, _unfiltered(window), now_ns) if asked.query else matching,
-        "drawn": timeline.draw(told), "timeline_rows": timeline.table(told), "stage_names": LABELS.values(),
+        "drawn": timeline.draw(told), "marks": _marks(scope, told), "timeline_rows": timeline.table(told),
+        "stage_names": LABELS.values(),
         "exports": EXPORTS, "facets": query.choices(facets.facets, asked.query, links), "facets_told": facets,
         "walls": query.wall_choices(asked.query, links), "heads": _heads(columns, asked.wanted.sort, links),
         "rows": [(run, cells(run, columns)) for run in found.runs], "chosen": {column.key for column in columns},
@@ -112,9 +114,7 @@ def remove(request: HttpRequest) -> HttpResponse:
     return HttpResponseRedirect(f"{reverse('runs')}?{request.POST.get('back', '')}")
 
 
-def _found(
-    scope: Scope, asked: query.Asked, window: Window, now_ns: int
-) -> tuple[RunPage, Timeline, Facets, list[str]]:
+def _found(scope: Scope, asked: query.Asked, now_ns: int) -> tuple[RunPage, Timeline, Facets, list[str]]:
     nothing = (
         RunPage(runs=[], next_cursor=None), Timeline(steps=[], runs=0, looked_from_unix_ns=None),
         Facets(facets=[], looked_from_unix_ns=None),
@@ -124,10 +124,16 @@ def _found(
     try:
         found = find_runs(scope, asked.wanted, now_ns)
         facets = read_facets(scope, asked.wanted, now_ns)
-        told = read_timeline(scope, _of_list(asked.wanted), window.step_s(now_ns), now_ns, TIMELINE_S)
+        told = read_timeline(scope, _of_list(asked.wanted), step_for, now_ns, TIMELINE_S)
     except BadFilter as error:
         return *nothing, [f"{error}."]
     return found, told, facets, []
+
+
+def _marks(scope: Scope, told: Timeline) -> list[tuple[str, str]]:
+    if not told.steps:
+        return []
+    return timeline.marks(told, read_deploys(scope, told.steps[0].from_unix_ns, told.steps[-1].to_unix_ns))
 
 
 def _of_list(wanted: RunFilter) -> RunFilter:

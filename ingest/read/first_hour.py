@@ -8,6 +8,7 @@ from ingest.read.rows import select
 from ingest.scope import Scope
 
 NEWEST = 200  # runs that are looked at
+TRACES = 20_000  # of all projects since yesterday: no index tells whose they are
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,8 +29,10 @@ def read_first_hour(scope: Scope) -> FirstHour:
         f"""WITH newest AS (
                 SELECT ttft_ns, basis, tool_count, engine FROM ingest_run WHERE {where}
                 ORDER BY end_unix_ns DESC LIMIT {NEWEST}
+            ), late AS (
+                SELECT project_id FROM ingest_trace WHERE day >= current_date - 1 LIMIT {TRACES}
             )
-            SELECT EXISTS (SELECT 1 FROM ingest_trace WHERE {where}) AS traces,
+            SELECT EXISTS (SELECT 1 FROM newest) OR EXISTS (SELECT 1 FROM late WHERE {where}) AS traces,
                    EXISTS (SELECT 1 FROM newest) AS runs,
                    EXISTS (SELECT 1 FROM newest WHERE ttft_ns IS NOT NULL AND basis IS NULL) AS first_tokens,
                    EXISTS (SELECT 1 FROM newest WHERE tool_count > 0) AS tools,

@@ -2,7 +2,7 @@
 import { typing } from "sixstage/keys.js";
 
 const KEYS = [
-  ["Everywhere", [["/", "to the search or the query line"], ["?", "this list"], ["g l", "Live"], ["g r", "Runs"], ["g e", "Engines"], ["g a", "Alerts"], ["Esc", "close what is open"]]],
+  ["Everywhere", [["/", "to the search or the query line"], ["?", "this list"], ["Esc", "close what is open"]]],
   ["Runs", [["j k", "next run, run before"], ["Enter", "open it"], ["Tab", "take a completion"], ["↑ ↓", "choose among completions"], ["⌫", "in an empty line: edit the last condition"]]],
   ["Live", [["p", "pause, go on"], ["f", "full screen"]]],
   ["A run", [["w s", "zoom in, out"], ["a d", "move"], ["[ ]", "parent, child"], ["f", "first token"], ["c", "critical path"]]],
@@ -63,7 +63,8 @@ const keyCap = made("kbd"), code = made("code");
 document.addEventListener("keydown", event => {
   if (event.key !== "?" || typing(event) || document.querySelector("dialog[open]")) return;
   event.preventDefault();
-  card("Keys", KEYS, true);
+  const pages = [...document.querySelectorAll(".nav a[data-key]")].map(link => [`g ${link.dataset.key}`, link.textContent.trim()]);
+  card("Keys", [...KEYS.slice(0, 1), ["Pages", pages], ...KEYS.slice(1)], true);
 });
 document.addEventListener("click", event => {
   if (event.target.closest("[data-open-help=query]")) card("The query language", QUERY, false);

@@ -6,10 +6,12 @@ function draw(svg, values) {
   if (known.length < 2) { svg.replaceChildren(); return; }
   const high = Math.max(...known.map(([, value]) => value)) || 1;
   const points = known.map(([i, value]) => [1 + i * (WIDTH - 5) / Math.max(1, values.length - 1), HEIGHT - 2 - value / high * (HEIGHT - 5)]);
-  const line = points.map(([x, y], i) => `${i ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join(""), [lastX, lastY] = points.at(-1);
+  // Where nothing is known the line has a gap: what was between is not for it to say.
+  const joins = known.map(([i], at) => at > 0 && known[at - 1][0] === i - 1), [lastX, lastY] = points.at(-1);
+  const at = ([x, y]) => `${x.toFixed(1)} ${y.toFixed(1)}`;
   svg.replaceChildren(
-    path("spark-area", `${line}L${lastX.toFixed(1)} ${HEIGHT}L${points[0][0].toFixed(1)} ${HEIGHT}Z`),
-    path("spark-line", line),
+    path("spark-area", points.map((point, i) => joins[i] ? `M${points[i - 1][0].toFixed(1)} ${HEIGHT}L${at(points[i - 1])}L${at(point)}V${HEIGHT}Z` : "").join("")),
+    path("spark-line", points.map((point, i) => joins[i] ? `L${at(point)}` : `M${at(point)}h.01`).join("")),
     path("spark-dot", `M${lastX.toFixed(1)} ${lastY.toFixed(1)}h.01`),
   );
 }

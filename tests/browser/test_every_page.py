@@ -16,6 +16,8 @@ SERIOUS = ("serious", "critical")
 def paths(traffic: Traffic) -> dict[str, str]:
     return {
         "live": "/live?range=15m",
+        "start": "/start",
+        "runs, query refused": "/runs?q=wal>5s",
         "runs": f"/runs?service={SHOP}&bars=time",
         "runs, nothing found": "/runs?q=there+is+no+such+run",
         "run": f"/runs/{traffic.shop[0]}",
@@ -30,7 +32,7 @@ def paths(traffic: Traffic) -> dict[str, str]:
 def settle(page: Page) -> None:
     """Until what the page fetches by itself is there."""
     if page.locator("#stage-plot").count():
-        page.locator("#wall-plot").scroll_into_view_if_needed()
+        page.locator("#stage-plot").scroll_into_view_if_needed()
         expect(page.locator("#stage-plot .main-svg").first).to_be_visible(timeout=CHARTS_MS)
     if page.locator("#side").count():
         expect(page.locator("#side .side-title")).to_be_visible()
@@ -38,8 +40,11 @@ def settle(page: Page) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["live", "runs", "runs, nothing found", "run", "failed run", "hostile run", "no such run", "no such page", "login"],
-)
+    [
+        "live", "start", "runs", "runs, query refused", "runs, nothing found", "run", "failed run", "hostile run",
+        "no such run", "no such page", "login",
+    ],
+)  # fmt: skip
 @pytest.mark.parametrize(("theme", "width"), LOOKS)
 def test_it_is_whole_and_accessible(open_page: Open, traffic: Traffic, name: str, theme: str, width: int) -> None:
     page = open_page(paths(traffic)[name], theme=theme, width=width)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 
+import httpx
 from playwright.sync_api import Page, WebSocketRoute, expect
 
 from tests.browser.conftest import CHARTS_MS, Open
@@ -40,7 +41,8 @@ def test_a_run_appears_within_two_seconds_without_a_reload(
 
 def test_key_figures_and_charts_have_their_numbers(open_page: Open, traffic: Traffic) -> None:
     page = open_page("/live?range=15m")
-    expect(page.locator(".kpi")).to_have_count(8)
+    expect(page.locator(".kpi")).to_have_count(9)
+    expect(page.locator(".kpi [data-spark=errors] .spark-line")).to_have_count(1)
     expect(page.locator(".kpi", has_text="Errors")).to_contain_text(re.compile(r"of\s*[1-9]\d* runs?"))
     expect(page.locator("#stage-plot .main-svg").first).to_be_visible(timeout=CHARTS_MS)
     expect(page.locator("#stage-plot")).to_contain_text("Tool execution")
@@ -89,6 +91,66 @@ def test_a_lost_connection_is_said_and_made_good(open_page: Open, traffic: Traff
 def test_the_time_range_is_in_the_address(open_page: Open, traffic: Traffic) -> None:
     page = open_page("/")
     page.wait_for_url("**/live")
-    page.get_by_role("link", name="6 h").click()
+    page.get_by_role("link", name="6 h", exact=True).click()
     page.wait_for_url("**/live?range=6h")
     expect(page.locator(".chart-panel").first).to_contain_text("by 5 minutes")
+
+
+def test_a_cell_of_the_heat_map_opens_exactly_its_runs(open_page: Open, traffic: Traffic, instance: Instance) -> None:
+    page = open_page("/live?range=15m")
+    expect(page.locator("#wall-plot .heat-line")).to_have_count(1)
+    box = page.locator("#wall-plot").bounding_box()
+    assert box
+    # The whole map by a drag: as many runs as the API counts in that time.
+    page.mouse.move(box["x"] + 45, box["y"] + 11)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] - 9, box["y"] + box["height"] - 24, steps=4)
+    page.mouse.up()
+    page.wait_for_url("**/runs?from=*wall%3A*")
+    query = httpx.URL(page.url).params
+    told = instance.api.get("/summary", params={"from": query["from"], "to": query["to"], "of": "runs"}).json()
+    expect(page.locator(".results-head b")).to_have_text(re.compile(rf"^{told['runs']} runs?$"))
+
+
+def test_scrolling_back_holds_the_list_and_brings_older_runs(
+    open_page: Open, traffic: Traffic, instance: Instance
+) -> None:
+    for _ in range(14 - min(12, page_rows(open_page))):
+        shop_run(instance, service=WATCHED)
+    page = open_page("/live?range=15m")
+    up_to_date(page)
+    rows = page.locator("#finishing [data-run]")
+    expect(rows).to_have_count(12)
+    page.get_by_role("button", name="Older ones").click()
+    expect(page.locator(STATE)).to_have_text(re.compile("Paused at"))
+    expect(page.locator("#finishing [data-run] >> nth=12")).to_be_visible()
+    ids = rows.evaluate_all("rows => rows.map(row => row.dataset.run)")
+    assert len(set(ids)) == len(ids)
+
+
+def page_rows(open_page: Open) -> int:
+    return open_page("/live?range=15m").locator("#finishing [data-run]").count()
+
+
+def test_nothing_moves_when_runs_arrive(open_page: Open, traffic: Traffic, instance: Instance) -> None:
+    page = open_page("/live?range=15m")
+    up_to_date(page)
+    expect(page.locator("#stage-plot .main-svg").first).to_be_visible(timeout=CHARTS_MS)
+    page.evaluate("""() => {
+        window.moved = 0;
+        new PerformanceObserver(list => list.getEntries().forEach(e => { window.moved += e.value; }))
+            .observe({ type: "layout-shift" });
+    }""")
+    for _ in range(3):
+        appears(page, shop_run(instance, service=WATCHED), 5000)
+    assert page.evaluate("window.moved") < 0.01
+
+
+def test_the_wall_display_is_the_page_alone(open_page: Open, traffic: Traffic) -> None:
+    page = open_page("/live?range=15m&wall=1")
+    expect(page.locator(".top")).to_be_hidden()
+    expect(page.locator("#full-screen")).to_have_text("Leave full screen")
+    assert page.evaluate("getComputedStyle(document.documentElement).fontSize") == "20px"
+    page.keyboard.press("f")
+    expect(page.locator(".top")).to_be_visible()
+    assert "wall" not in page.url

@@ -7,10 +7,13 @@ from dataclasses import dataclass
 
 from dashboard.figures import Figure, duration, plural
 from dashboard.pages.parts.bar import ORDER, css_name
+from dashboard.pages.parts.safetext import visible
+from ingest.read.deploys import Deploy
 from ingest.read.timeline import Timeline, TimelineStep
 
 HEIGHT, STEP_WIDTH, GAP = 100, 10, 1
 TICKS = 6
+MARKS_MOST = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +54,15 @@ def table(timeline: Timeline) -> list[tuple[TimelineStep, list[Figure]]]:
     return [
         (step, [duration(step.totals_ns[stage]) for stage in ORDER]) for step in reversed(timeline.steps) if step.runs
     ]
+
+
+def marks(timeline: Timeline, deploys: Sequence[Deploy]) -> list[tuple[str, str]]:
+    """Where along the axis, in percent, which service got which version; the last of many."""
+    first, last = timeline.steps[0].from_unix_ns, timeline.steps[-1].to_unix_ns
+    return [
+        (f"{(one.at_unix_ns - first) / (last - first) * 100:.3f}", visible(f"{one.service} {one.version}"))
+        for one in deploys[-MARKS_MOST:]
+    ]  # fmt: skip
 
 
 def _bar(at: int, step: TimelineStep, most: int) -> Bar:

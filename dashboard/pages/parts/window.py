@@ -72,11 +72,6 @@ class Window:
     from_unix_ns: int
     to_unix_ns: int | None
 
-    def step_s(self, now_ns: int) -> int:
-        """By how many seconds a chart of it cuts it."""
-        end_ns = now_ns if self.to_unix_ns is None else self.to_unix_ns
-        return self.range.step_s if self.range else step_for(max(1, (end_ns - self.from_unix_ns) // SECOND_NS))
-
     @property
     def words(self) -> str:
         return self.range.words if self.range else "this time"

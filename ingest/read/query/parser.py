@@ -235,4 +235,9 @@ def _like(name: str) -> str:
 def quote(value: str) -> str:
     """A text as a value of a term that means exactly it."""
     plain = value and all(not here.isspace() and here not in ',"()*' for here in value)
-    return value if plain else '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return value if plain else in_quotes(value)
+
+
+def in_quotes(text: str) -> str:
+    """A text as a condition that finds it, whatever it is."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

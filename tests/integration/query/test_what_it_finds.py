@@ -7,8 +7,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from django.test import Client
+from django.contrib.auth.models import User
+from django.test import Client, override_settings
 
+from dashboard.models import Membership, Role, SavedView
 from ingest.costs import call_cost
 from ingest.models import Call, Project, Run
 from ingest.price_list import parse as parse_prices
@@ -195,3 +197,38 @@ def test_the_api_points_at_the_character(project: Project, client: Client) -> No
     assert "character 14: there is no field wal (is it wall?)" in answer.json()["detail"]
     told = client.get("/api/v1/runs", {"q": "service:shop", "limit": 500}).json()
     assert {run["run_id"] for run in told["runs"]} == found(project, "service:shop")
+
+
+@pytest.mark.parametrize("query", ["q=service:shop&from=0", "from=1&to=2", "range=30d", "to=1500000000000000000"])
+def test_the_page_shows_whatever_range_is_asked_for(project: Project, client: Client, query: str) -> None:
+    page = client.get(f"/runs?{query}")
+    assert page.status_code == 200
+    assert "st bad" not in page.content.decode().partition("<tbody")[0]
+
+
+def test_a_view_is_its_owner_s_unless_it_is_shared(project: Project, client: Client) -> None:
+    owner, other = (member(project, name, role) for name, role in (("owner", Role.EDITOR), ("other", Role.VIEWER)))
+    with override_settings(SIXSTAGE_OPEN=False):
+        for name, shared in (("mine", ""), ("ours", "yes")):
+            owner.post("/runs/views", {"name": name, "address": "q=service:shop&evil=1&sort=slowest", "shared": shared})
+        assert [view.name for view in SavedView.objects.filter(address="q=service%3Ashop&sort=slowest")] == [
+            "mine", "ours",
+        ]  # fmt: skip
+        seen = other.get("/runs").content.decode()
+        assert ">ours<" in seen
+        assert ">mine<" not in seen
+        ours, mine = (SavedView.objects.get(name=name).pk for name in ("ours", "mine"))
+        assert other.post("/runs/views/remove", {"view": ours}).status_code == 403
+        assert other.post("/runs/views/remove", {"view": mine}).status_code == 404
+        assert other.post("/runs/views", {"name": "x", "address": "", "shared": "yes"}).status_code == 403
+        assert owner.post("/runs/views", {"name": " ", "address": ""}).status_code == 422
+        assert owner.post("/runs/views/remove", {"view": mine}).status_code == 302
+    assert SavedView.objects.count() == 1
+
+
+def member(project: Project, name: str, role: Role) -> Client:
+    user = User.objects.create_user(name)
+    Membership.objects.create(project=project, user=user, role=role)
+    client = Client()
+    client.force_login(user)
+    return client

@@ -17,9 +17,13 @@ from ingest.partitions import ensure_partitions
 from ingest.price_list import parse
 from ingest.prices import write_table
 from ingest.read import live
+from ingest.read.deploys import read_deploys
+from ingest.read.facets import read_facets
+from ingest.read.first_hour import read_first_hour
 from ingest.read.run import run_detail
 from ingest.read.runs import RunFilter, find_runs
 from ingest.read.summary import Question, summarise
+from ingest.read.timeline import read_timeline
 from ingest.rollups import kept
 from ingest.rollups.folding import fold_all
 from ingest.scope import Scope
@@ -56,6 +60,12 @@ QUESTIONS: dict[str, Ask] = {
     "stages over an hour": lambda scope: live.stage_steps(scope, at(1 / 24), NOW, 60),
     "a week by service": lambda scope: summarise(scope, Question(wanted=_week(), group_by="service"), NOW),
     "a week by model, day by day": lambda s: summarise(s, Question(wanted=_week(), group_by="model", step="day"), NOW),
+    "runs of a query that keys tell of": lambda s: find_runs(s, RunFilter(q="service:gon*,nix -status:open"), NOW),
+    "runs of a query of a session": lambda scope: find_runs(scope, RunFilter(q="session:s-rare wall>0"), NOW),
+    "facets of an hour": lambda scope: read_facets(scope, RunFilter(from_unix_ns=at(1 / 24), to_unix_ns=NOW), NOW),
+    "the histogram of a day": lambda s: read_timeline(s, RunFilter(from_unix_ns=at(1)), lambda _: 1200, NOW, 3),
+    "deploys of a day": lambda scope: read_deploys(scope, at(1), NOW),
+    "the first hour": read_first_hour,
     "one run": lambda scope: run_detail(scope, "ab" * 16 + "-" + "cd" * 8, NOW),
 }
 

@@ -8,11 +8,12 @@ from dataclasses import replace
 from zoneinfo import ZoneInfo
 
 from dashboard.reports.told import ALL, Told
-from dashboard.reports.values import Report, WorthRun
-from dashboard.reports.weeks import Week
+from dashboard.reports.values import DeployRow, Report, WorthRun
+from dashboard.reports.weeks import Week, date_of
 from ingest.models import Project
 from ingest.prices import read_pricing
 from ingest.read.binned import Binned, read_binned
+from ingest.read.deploys import read_deploys
 from ingest.read.runs import RunFilter, find_runs
 from ingest.rollups.counting import Key, Kind
 from ingest.scope import Scope
@@ -35,7 +36,18 @@ def read_told(project: Project, week: Week, now_ns: int) -> Told:
     return Told(
         project=project.slug, project_name=project.name, week=week, zone=zone, now_ns=now_ns, before=before,
         after=after, history=history, days=days, currency=read_pricing(scope).currency,
+        deploys=_deploys(scope, week, zone),
     )  # fmt: skip
+
+
+def _deploys(scope: Scope, week: Week, zone: ZoneInfo) -> list[DeployRow]:
+    return [
+        DeployRow(
+            service=one.service, version=one.version, at_unix_ns=one.at_unix_ns, source=one.source,
+            date=date_of(one.at_unix_ns, zone).isoformat(),
+        )
+        for one in read_deploys(scope, *week.range_ns(zone))
+    ]  # fmt: skip
 
 
 def read_totals(project: Project, weeks: Sequence[Week], now_ns: int) -> list[Binned]:

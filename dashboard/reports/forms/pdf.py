@@ -116,6 +116,8 @@ def _figures(sheet: Sheet) -> list[Flowable]:
     story += _part(
         "", _table([["Cost and data quality", "", "", ""], *map(list, plain)], (58, 30, 30, 40), right=(1, 2))
     )
+    if sheet.deploys:
+        story += _part("", _table([["Deploys", "when", ""], *(list(r.cells) for r in sheet.deploys)], (70, 40, 50), ()))
     if sheet.slos:
         rows = [["Objectives", "", sheet.week_name, "target", ""]]
         rows += [[c[0], Delta(text=c[1], tone=tone), *c[2:]] for c, tone in ((r.cells, tone) for r, tone in sheet.slos)]

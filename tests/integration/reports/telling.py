@@ -59,5 +59,5 @@ def _at(value: Any, keys: list[str]) -> Any:
             found = [group for group in value["groups"] if group["value"] == name and not group["is_other"]]
             # a model or tool that a week did not have
             return _at(found[0], keys[at + 2 :]) if found else 0
-        value = value[key]
+        value = value[int(key)] if isinstance(value, list) else value[key]
     return value

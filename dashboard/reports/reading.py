@@ -19,7 +19,7 @@ from ingest.rollups.counting import Key, Kind
 from ingest.scope import Scope
 
 HISTORY = 4  # weeks before, the last one among them
-WORTH_BUDGET_S = 0.1
+WORTH, WORTH_BUDGET_S = 3, 0.1
 _BEYOND = "keys beyond a day's bound"
 
 
@@ -68,6 +68,7 @@ def read_worth(project: Project, report: Report, now_ns: int) -> list[WorthRun]:
         ("the slowest", replace(within, sort="slowest")),
         ("as slow as one in twenty", replace(within, min_wall_ns=round(p95_ns or 0))),
         ("failed", replace(within, status="error")),
+        ("among the slowest", replace(within, sort="slowest")),
     ]
     found: dict[str, WorthRun] = {}
     for why, wanted in questions:
@@ -78,7 +79,7 @@ def read_worth(project: Project, report: Report, now_ns: int) -> list[WorthRun]:
                     totals_ns={**run.stages_ns, **run.outside_ns},
                 )  # fmt: skip
                 break
-    return list(found.values())
+    return list(found.values())[:WORTH]
 
 
 def _all(_kind: Kind, _key: Key) -> Iterable[Hashable]:

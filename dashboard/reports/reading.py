@@ -19,7 +19,7 @@ from ingest.rollups.counting import Key, Kind
 from ingest.scope import Scope
 
 HISTORY = 4  # weeks before, the last one among them
-WORTH, WORTH_BUDGET_S = 3, 0.1
+WORTH, WORTH_BUDGET_S, AMONG = 3, 0.1, "among the slowest"
 _BEYOND = "keys beyond a day's bound"
 
 
@@ -62,24 +62,30 @@ def read_worth(project: Project, report: Report, now_ns: int) -> list[WorthRun]:
     runs themselves have gone there are none."""
     scope = Scope(project_id=project.pk)
     service = report.lead
-    p95_ns = next((row.p95.after for row in report.movers[0].rows if row.name == service), None)
+    of_all_ns = report.measures[0].rows[1].change.after
+    p95_ns = next((row.p95.after for row in report.movers[0].rows if service and row.name == service), of_all_ns)
     within = RunFilter(from_unix_ns=report.from_unix_ns, to_unix_ns=report.to_unix_ns, service=service, limit=3)
     questions = [
         ("the slowest", replace(within, sort="slowest")),
-        ("as slow as one in twenty", replace(within, min_wall_ns=round(p95_ns or 0))),
+        ("slower than nineteen in twenty", replace(within, min_wall_ns=round(p95_ns or 0))),
         ("failed", replace(within, status="error")),
-        ("among the slowest", replace(within, sort="slowest")),
+        (AMONG, replace(within, sort="slowest")),
     ]
     found: dict[str, WorthRun] = {}
     for why, wanted in questions:
-        for run in find_runs(scope, wanted, now_ns, WORTH_BUDGET_S).runs:
+        if len(found) == WORTH:
+            break
+        page = find_runs(scope, wanted, now_ns, WORTH_BUDGET_S)
+        if page.looked_from_unix_ns is not None and wanted.sort == "slowest":
+            why = AMONG  # not all were looked at
+        for run in page.runs:
             if run.run_id not in found:
                 found[run.run_id] = WorthRun(
                     run_id=run.run_id, service=run.service, name=run.name, why=why, wall_ns=run.wall_ns,
                     totals_ns={**run.stages_ns, **run.outside_ns},
                 )  # fmt: skip
                 break
-    return list(found.values())[:WORTH]
+    return list(found.values())
 
 
 def _all(_kind: Kind, _key: Key) -> Iterable[Hashable]:

@@ -125,4 +125,4 @@ def test_names_of_all_scripts_are_written_and_not_blank(project: Project) -> Non
     for name in ("结账服务", "サポート", "연구", "поиск"):
         assert name in pdf
     assert "结账服务" in as_text(report)
-    assert written("Łódź 东 Ž") == "?ódź ? Ž".replace("ź", "z")
+    assert written("Łódź 东 Ž") == "Łódz ? Ž"

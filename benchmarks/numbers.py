@@ -74,6 +74,7 @@ def questions(told: Mapping[str, Any]) -> dict[str, tuple[str, float, float]]:
         "runs of a service long gone": (f"runs?service={told['gone_service']}", 150, 20),
         "runs of a session": (f"runs?session={told['session']}", 150, 20),
         "7 days by service, all figures": (f"summary?{week}&group_by=service", 200, 100),
+        "weekly report": ("reports/last", 1_000, 500),
         "7 days by service, runs only": (f"summary?{week}&group_by=service&of=runs", 200, 100),
     }
 

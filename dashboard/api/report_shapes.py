@@ -138,6 +138,14 @@ class WorthRun(Shape):
     totals_ns: dict[str, int]
 
 
+class DeployRow(Shape):
+    service: str
+    version: str
+    at_unix_ns: UnixNs
+    date: str = Field(description="of the project's zone")
+    source: str = Field(description="told by somebody, or seen by its first run")
+
+
 class AlertRow(Shape):
     rule: str
     severity: str
@@ -182,6 +190,7 @@ class ReportWhole(Shape):
     cost: CostRow | None
     quality: Quality
     worth: list[WorthRun]
+    deploys: list[DeployRow]
     alerts: list[AlertRow]
     slos: list[SloRow]
 

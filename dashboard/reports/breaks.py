@@ -37,9 +37,10 @@ def find_break(days: Sequence[Day]) -> int | None:
             best = rest, cut  # a cut must pay for itself against none
     assert best is not None
     (before, before_error), (after, after_error) = _course(known[: best[1]]), _course(known[best[1] :])
-    if abs(after - before) <= CLAIM_Z * math.hypot(before_error, after_error):
-        return None
-    return known[best[1]][0]
+    if best[1] and abs(after - before) > CLAIM_Z * math.hypot(before_error, after_error):
+        return known[best[1]][0]
+    mean, error = _course(known)
+    return 0 if abs(mean) > CLAIM_Z * error else None
 
 
 def _course(days: Sequence[tuple[int, float, float]]) -> tuple[float, float]:

@@ -68,7 +68,7 @@ def compose(told: Told) -> Report:
         lead=moved[0].service if moved else None,
         movers=[_movers(told, dimension, kind, split, moved) for dimension, kind in DIMENSIONS],
         rates=_rates(facts), completion=_completion(facts), cost=_cost(told, facts), quality=_quality(facts.after),
-        worth=[],
+        worth=[], deploys=told.deploys,
     )  # fmt: skip
 
 
@@ -142,7 +142,7 @@ def _say(
     shift = shifts(told.before, told.after, split) if facts.moved else []
     below: list[Sentence] = []
     if break_at is not None:
-        below.append(speaker.since(break_at))
+        below.append(speaker.since(break_at, moved[0].service, told.deploys))
     if shift:
         below.append(speaker.mix(split, shift, list(moved)))
     below += [speaker.also(other) for other in moved[1:3]]

@@ -82,6 +82,7 @@ class Split:
 
 def split_change(before: Mapping[Unit, Amount], after: Mapping[Unit, Amount], owners: Sequence[str]) -> Split | None:
     """None where one of the weeks has no runs: there is no mean to compare."""
+    before, after = ({unit: a for unit, a in week.items() if a.runs} for week in (before, after))
     runs = [sum(amount.runs for amount in week.values()) for week in (before, after)]
     if not all(runs):
         return None
@@ -140,8 +141,7 @@ def _exact(before: Mapping[Unit, Amount], after: Mapping[Unit, Amount], owners: 
 def _by_service(week: Mapping[Unit, Amount]) -> dict[str | None, dict[Models, Amount]]:
     found: dict[str | None, dict[Models, Amount]] = {}
     for (service, models), amount in week.items():
-        if amount.runs:
-            found.setdefault(service, {})[models] = amount
+        found.setdefault(service, {})[models] = amount
     return found
 
 

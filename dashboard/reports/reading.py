@@ -8,17 +8,18 @@ from dataclasses import replace
 from zoneinfo import ZoneInfo
 
 from dashboard.reports.told import ALL, Told
-from dashboard.reports.values import Report, WorthRun
-from dashboard.reports.weeks import Week
+from dashboard.reports.values import DeployRow, Report, WorthRun
+from dashboard.reports.weeks import Week, date_of
 from ingest.models import Project
 from ingest.prices import read_pricing
 from ingest.read.binned import Binned, read_binned
+from ingest.read.deploys import read_deploys
 from ingest.read.runs import RunFilter, find_runs
 from ingest.rollups.counting import Key, Kind
 from ingest.scope import Scope
 
 HISTORY = 4  # weeks before, the last one among them
-WORTH_BUDGET_S = 0.1
+WORTH, WORTH_BUDGET_S, AMONG = 3, 0.1, "among the slowest"
 _BEYOND = "keys beyond a day's bound"
 
 
@@ -35,7 +36,18 @@ def read_told(project: Project, week: Week, now_ns: int) -> Told:
     return Told(
         project=project.slug, project_name=project.name, week=week, zone=zone, now_ns=now_ns, before=before,
         after=after, history=history, days=days, currency=read_pricing(scope).currency,
+        deploys=_deploys(scope, week, zone),
     )  # fmt: skip
+
+
+def _deploys(scope: Scope, week: Week, zone: ZoneInfo) -> list[DeployRow]:
+    return [
+        DeployRow(
+            service=one.service, version=one.version, at_unix_ns=one.at_unix_ns, source=one.source,
+            date=date_of(one.at_unix_ns, zone).isoformat(),
+        )
+        for one in read_deploys(scope, *week.range_ns(zone))
+    ]  # fmt: skip
 
 
 def read_totals(project: Project, weeks: Sequence[Week], now_ns: int) -> list[Binned]:
@@ -50,16 +62,23 @@ def read_worth(project: Project, report: Report, now_ns: int) -> list[WorthRun]:
     runs themselves have gone there are none."""
     scope = Scope(project_id=project.pk)
     service = report.lead
-    p95_ns = next((row.p95.after for row in report.movers[0].rows if row.name == service), None)
+    of_all_ns = report.measures[0].rows[1].change.after
+    p95_ns = next((row.p95.after for row in report.movers[0].rows if service and row.name == service), of_all_ns)
     within = RunFilter(from_unix_ns=report.from_unix_ns, to_unix_ns=report.to_unix_ns, service=service, limit=3)
     questions = [
         ("the slowest", replace(within, sort="slowest")),
-        ("as slow as one in twenty", replace(within, min_wall_ns=round(p95_ns or 0))),
+        ("slower than nineteen in twenty", replace(within, min_wall_ns=round(p95_ns or 0))),
         ("failed", replace(within, status="error")),
+        (AMONG, replace(within, sort="slowest")),
     ]
     found: dict[str, WorthRun] = {}
     for why, wanted in questions:
-        for run in find_runs(scope, wanted, now_ns, WORTH_BUDGET_S).runs:
+        if len(found) == WORTH:
+            break
+        page = find_runs(scope, wanted, now_ns, WORTH_BUDGET_S)
+        if page.looked_from_unix_ns is not None and wanted.sort == "slowest":
+            why = AMONG  # not all were looked at
+        for run in page.runs:
             if run.run_id not in found:
                 found[run.run_id] = WorthRun(
                     run_id=run.run_id, service=run.service, name=run.name, why=why, wall_ns=run.wall_ns,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from zoneinfo import ZoneInfo
 
 from dashboard.reports.facts import Binned
+from dashboard.reports.values import DeployRow
 from dashboard.reports.weeks import Week
 
 ALL = ("all",)
@@ -27,3 +28,4 @@ class Told:
     history: list[Binned]
     days: list[Binned]
     currency: str | None
+    deploys: list[DeployRow] = field(default_factory=list)

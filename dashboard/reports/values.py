@@ -163,6 +163,17 @@ class WorthRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DeployRow:
+    """A version of a service that went live in the week; ``date`` is the zone's. ``source``: told, or seen."""
+
+    service: str
+    version: str
+    at_unix_ns: int
+    date: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AlertRow:
     """A rule that fired in the week: how often, and for how long in all of it."""
 
@@ -213,5 +224,6 @@ class Report:
     cost: CostRow | None
     quality: Quality
     worth: list[WorthRun]
+    deploys: list[DeployRow] = field(default_factory=list)
     alerts: list[AlertRow] = field(default_factory=list)
     slos: list[SloRow] = field(default_factory=list)

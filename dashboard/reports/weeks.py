@@ -75,7 +75,11 @@ def week_of_date(date: dt.date) -> Week:
 
 def week_of(unix_ns: int, zone: ZoneInfo) -> Week:
     """The week that holds an instant, by the zone's calendar."""
-    return week_of_date((_EPOCH + dt.timedelta(seconds=unix_ns // 10**9)).astimezone(zone).date())
+    return week_of_date(date_of(unix_ns, zone))
+
+
+def date_of(unix_ns: int, zone: ZoneInfo) -> dt.date:
+    return (_EPOCH + dt.timedelta(seconds=unix_ns // 10**9)).astimezone(zone).date()
 
 
 def last_whole_week(now_ns: int, zone: ZoneInfo) -> Week:

@@ -3,6 +3,7 @@ Pure."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dashboard.reports.causes import Cause, Shift, Why
@@ -11,7 +12,7 @@ from dashboard.reports.noise import Change
 from dashboard.reports.parts import Cause as Where
 from dashboard.reports.parts import Split
 from dashboard.reports.paths import Place
-from dashboard.reports.values import Sentence
+from dashboard.reports.values import DeployRow, Sentence
 from dashboard.reports.weeks import Week
 from dashboard.reports.writing import Writer
 from ingest.read.figuring import Sums
@@ -245,9 +246,16 @@ class Speaker:
 
     # ---- what stands below ----
 
-    def since(self, at: int) -> Sentence:
+    def since(self, at: int, service: str | None, deploys: Sequence[DeployRow]) -> Sentence:
+        """On which day it began, and which version of the service went live then: beside it, not because of it."""
         w = self._writer()
-        return w.sentence(f"It began on {w.day(self.week, at)}.")
+        text = f"It began on {w.day(self.week, at)}"
+        date = self.week.days[at].isoformat()
+        for number, deploy in enumerate(deploys):
+            if (deploy.service, deploy.date) == (service, date):
+                version = w.version(self.week, number, deploy.version)
+                return w.sentence(f"{text}, the day on which {deploy.service} {version} went live.")
+        return w.sentence(f"{text}.")
 
     def also(self, mover: Mover) -> Sentence:
         """Another service that changed."""

@@ -56,6 +56,9 @@ class Writer:
         shown = f"{DAY_NAMES[at]}, {date.day} {MONTHS[date.month - 1]}"
         return self._note(shown, date.isoformat(), report_path(str(week), "break_day"))
 
+    def version(self, week: Week, number: int, version: str) -> str:
+        return self._note(version, version, report_path(str(week), f"deploys/{number}/version"))
+
     def _note(self, shown: str, value: float | str, of: str, per: str | None = None) -> str:
         self.rests.append(Rest(shown=shown, value=value, of=of, per=per))
         return shown

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import time
+from zoneinfo import ZoneInfo
+
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
+from dashboard.reports.weeks import week_of
 from tests.browser.conftest import CHARTS_MS, Open
 from tests.browser.traffic import SHOP, Traffic
 
@@ -26,6 +30,8 @@ def paths(traffic: Traffic) -> dict[str, str]:
         "no such run": "/runs/none",
         "no such page": "/none",
         "login": "/login",
+        "reports": "/reports",
+        "this week's report": f"/reports/{week_of(time.time_ns(), ZoneInfo('UTC'))}",
     }
 
 
@@ -42,7 +48,7 @@ def settle(page: Page) -> None:
     "name",
     [
         "live", "start", "runs", "runs, query refused", "runs, nothing found", "run", "failed run", "hostile run",
-        "no such run", "no such page", "login",
+        "no such run", "no such page", "login", "reports", "this week's report",
     ],
 )  # fmt: skip
 @pytest.mark.parametrize(("theme", "width"), LOOKS)

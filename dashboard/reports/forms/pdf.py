@@ -31,7 +31,7 @@ from dashboard.reports.forms.sheet import Delta, Sheet, write_sheet
 from dashboard.reports.values import Report
 
 MARGIN = 16 * mm
-WIDTH = A4[0] - 2 * MARGIN
+WIDTH = A4[0] - 2 * MARGIN - 12  # a frame keeps six points at either side
 SMALL, USUAL = 7.5, 8.5
 
 
@@ -91,7 +91,8 @@ def _figures(sheet: Sheet) -> list[Flowable]:
     if sheet.shift:
         causes = "; ".join(f"{name} {ns}" for name, ns in sheet.shift.causes)
         story += _part(
-            f"Where the change came from: mean {sheet.shift.unit} a run", _Drawn(shift_picture(sheet.shift), WIDTH),
+            f"Where the change came from: mean {sheet.shift.unit} a run",
+            _Drawn(shift_picture(sheet.shift), WIDTH * 0.76),
             _words(f"Of the change: {causes}.", SMALL, "text-2"),
         )  # fmt: skip
     for movers in sheet.movers:
@@ -104,7 +105,7 @@ def _figures(sheet: Sheet) -> list[Flowable]:
             [m.name, m.count, m.before, m.after, m.delta, *((m.part, m.reason) if by_service else ())]
             for m in movers.lines
         ]
-        widths = (26, 13, 19, 19, 18, 17, 46) if by_service else (58, 20, 24, 24, 24)
+        widths = (26, 13, 20, 20, 22, 18, 42) if by_service else (58, 20, 24, 24, 24)
         story += _part("", _table(rows, widths, right=(1, 2, 3, 4, 5), strong=(3,)))
     rates: list[list[str | Delta]] = [["Rates", sheet.week_name, sheet.last_name, "change", "range", ""]]
     rates += [[r.label, r.now, r.was, r.delta, r.range, r.of_what] for r in sheet.rates]
@@ -116,6 +117,8 @@ def _figures(sheet: Sheet) -> list[Flowable]:
     story += _part(
         "", _table([["Cost and data quality", "", "", ""], *map(list, plain)], (58, 30, 30, 40), right=(1, 2))
     )
+    if sheet.deploys:
+        story += _part("", _table([["Deploys", "when", ""], *(list(r.cells) for r in sheet.deploys)], (70, 40, 50), ()))
     if sheet.slos:
         rows = [["Objectives", "", sheet.week_name, "target", ""]]
         rows += [[c[0], Delta(text=c[1], tone=tone), *c[2:]] for c, tone in ((r.cells, tone) for r, tone in sheet.slos)]

@@ -91,12 +91,20 @@ def days_picture(sheet: Sheet, width: float = 998) -> Picture:
     for at, row in enumerate(sheet.days):
         label = row.label[:2] if narrow else row.label
         picture.shapes.append(Words(x=x(at), y=height - 6, text=label, size=11, colour="text-3", anchor="middle"))
-        if row.is_break and at:
+        if row.is_break and at and not any(int(when) == at for when, _ in sheet.deploy_marks):
             line = (x(at) + x(at - 1)) / 2
             picture.shapes.append(Line(points=[(line, top), (line, bottom)], colour="text-2", dashed=True))
             picture.shapes.append(
                 Words(x=line - 6, y=bottom - 6, text="since then", size=11, colour="text-2", anchor="end")
             )
+    for number, (when, text) in enumerate(sheet.deploy_marks):
+        line = min(max(x(0) + (when - 0.5) * (right - left - 48) / 6, left), right)
+        picture.shapes.append(Line(points=[(line, top), (line, bottom)], colour="text-2", dashed=True))
+        if not narrow:
+            label_y = bottom - 6 - 14 * (number % 2)
+            end = "end" if line > (left + right) / 2 else "start"
+            shift = -5 if end == "end" else 5
+            picture.shapes.append(Words(x=line + shift, y=label_y, text=text, size=11, colour="text-2", anchor=end))
     for is_now in (False, True):
         known = [
             (at, ns, row.after if is_now else row.before)

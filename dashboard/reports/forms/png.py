@@ -24,7 +24,7 @@ def as_png(picture: Picture) -> bytes:
         _draw(brush, shape, k)
     small = image.resize((round(picture.width * SCALE), round(picture.height * SCALE)), Image.Resampling.LANCZOS)
     body = io.BytesIO()
-    small.quantize(128).save(body, "PNG", optimize=True)
+    small.save(body, "PNG", optimize=True)
     return body.getvalue()
 
 

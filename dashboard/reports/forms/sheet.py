@@ -10,12 +10,13 @@ from dashboard import figures
 from dashboard.figures import MS, NOT_KNOWN, SECOND, THIN, Figure
 from dashboard.reports.noise import FEW, Change
 from dashboard.reports.parts import Cause, Split
-from dashboard.reports.values import Mover, Movers, Report, Sentence
+from dashboard.reports.values import DeployRow, Mover, Movers, Report, Sentence
 from dashboard.reports.weeks import read_week, span_of_days
 from dashboard.reports.writing import DAY_NAMES
 from ingest.packed import OWNERS
 
 SAME = "≈"
+SOURCES = {"told": "as it was told", "seen": "by its first run"}
 LABELS = {
     "prefill": "Prefill", "decode": "Decode", "tool_parsing": "Tool parsing", "tool_execution": "Tool execution",
     "re_encoding": "Re-encoding", "continue_decode": "Continue decode", "queue": "Queue", "transport": "Transport",
@@ -160,6 +161,8 @@ class Sheet:
     completion: list[Row]
     cost: Row | None
     quality: list[Row]
+    deploys: list[Row]
+    deploy_marks: list[tuple[float, str]]  # days since the week's begin, and what went live
     alerts: list[Row]
     slos: list[tuple[Row, str]]  # and its tone
     worth: list[tuple[str, str, str, str]]  # run id, whose, why, wall
@@ -183,6 +186,11 @@ def write_sheet(report: Report) -> Sheet:
         shift=_shift(report.split, week_name, last_name) if report.split else None,
         movers=[_movers(movers) for movers in report.movers if movers.rows], rates=list(_rates(report)),
         completion=list(_completion(report)), cost=_cost(report), quality=list(_quality(report)),
+        deploys=[
+            Row(cells=[f"{d.service} {d.version}", _moment(d.at_unix_ns, report.zone), SOURCES[d.source]])
+            for d in report.deploys
+        ],
+        deploy_marks=_marks(report),
         alerts=[
             Row(cells=[a.rule, a.severity, figures.plural(a.fired, "time"), str(figures.duration(a.firing_ns))])
             for a in report.alerts
@@ -382,6 +390,29 @@ def _quality(report: Report) -> Iterator[Row]:
         yield Row(cells=[name, figures.grouped(number), _share(number, quality.calls), "of model calls"])
     yield Row(cells=["Runs with time that nobody splits", figures.grouped(quality.unsplit_runs),
                      _share(quality.unsplit_runs, quality.runs), "of runs"])  # fmt: skip
+
+
+def _moment(unix_ns: int, zone: str) -> str:
+    """``Wed 25, 14:02``."""
+    at = figures.instant(unix_ns).astimezone(ZoneInfo(zone))
+    return f"{DAY_NAMES[at.weekday()][:3]} {at.day}, {at:%H:%M}"
+
+
+def _marks(report: Report) -> list[tuple[float, str]]:
+    """Of each day the first, and how many more: a week may have hundreds."""
+    by_day: dict[str, list[DeployRow]] = {}
+    for deploy in report.deploys:
+        by_day.setdefault(deploy.date, []).append(deploy)
+    bounds = read_week(report.week).day_bounds_ns(ZoneInfo(report.zone))
+    dates = [row.date for row in report.days]
+    marks = []
+    for date, deploys in by_day.items():
+        lead = next((d for d in deploys if d.service == report.lead), deploys[0])
+        at = dates.index(date)
+        part = (lead.at_unix_ns - bounds[at]) / (bounds[at + 1] - bounds[at])
+        more = f" +{len(deploys) - 1}" if len(deploys) > 1 else ""
+        marks.append((at + part, f"{lead.service} {lead.version}"[:24] + more))
+    return marks
 
 
 def _slos(report: Report) -> Iterator[tuple[Row, str]]:

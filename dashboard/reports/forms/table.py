@@ -101,6 +101,14 @@ def _lines(report: Report) -> Iterator[Line]:
             "shown": share,
             "count": number,
         }
+    for deploy in report.deploys:
+        yield {
+            "section": "deploys",
+            "of": deploy.service,
+            "figure": deploy.source,
+            "shown": deploy.version,
+            "value": deploy.at_unix_ns,
+        }
     for slo, (row, _) in zip(report.slos, sheet.slos, strict=True):
         yield {"section": "objectives", "of": slo.name, "figure": row.cells[1], "unit": "share",
                "shown": row.cells[2], "shown_before": row.cells[3], "value": slo.share, "count": slo.total}  # fmt: skip

@@ -67,6 +67,8 @@ def _tables(sheet: Sheet) -> list[str]:
     if sheet.cost:
         told.append(table("", [sheet.cost.cells]))
     told.append(table("How much was measured", [row.cells for row in sheet.quality]))
+    if sheet.deploys:
+        told.append(table("Deploys", [row.cells for row in sheet.deploys]))
     if sheet.slos:
         rows = [["Objectives", "", sheet.week_name, "target", ""]]
         told.append(table("", rows + [row.cells for row, _ in sheet.slos]))

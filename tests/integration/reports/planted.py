@@ -171,7 +171,7 @@ def _row(columns: tuple[str, ...], ident: dict[str, Any], **values: Any) -> tupl
     return tuple(told.get(column) for column in columns)
 
 
-def eight_weeks(project: Project, seed: int, runs_a_week: int = 2000) -> Iterator[tuple[Week, Plan]]:
+def eight_weeks(project: Project, seed: int, runs_a_week: int = 1600) -> Iterator[tuple[Week, Plan]]:
     """Writes a week before them and eight planted ones, telling each with its plan when it is written."""
     traffic = Traffic(project, seed, runs_a_week)
     first = Week(2026, 36)

@@ -36,7 +36,7 @@ def sentences(report: Report) -> list[Sentence]:
 
 
 def check_sentences(report: Report, looked: Looked) -> int:
-    """Each number is what the API tells where the sentence says, and no other number stands in it; how many there are."""
+    """Each number is what the API tells where the sentence says, and no other stands in it; how many there are."""
     for sentence in sentences(report):
         rest = NAMES.sub("", sentence.text)
         for number in sorted(sentence.rests, key=lambda n: -len(n.shown)):
@@ -59,5 +59,5 @@ def _at(value: Any, keys: list[str]) -> Any:
             found = [group for group in value["groups"] if group["value"] == name and not group["is_other"]]
             # a model or tool that a week did not have
             return _at(found[0], keys[at + 2 :]) if found else 0
-        value = value[key]
+        value = value[int(key)] if isinstance(value, list) else value[key]
     return value

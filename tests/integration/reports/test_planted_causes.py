@@ -1,5 +1,5 @@
-"""Eight weeks with planted causes: each report names its cause, quiet weeks stay calm, and every number in every sentence
-is what the API tells."""
+"""Eight weeks with planted causes: each report names its cause, quiet weeks stay calm, and every number in every
+sentence is what the API tells."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from django.http import HttpResponse
 
 from dashboard.api.shapes import RunSummary
 from dashboard.api.tables import runs_table
-from ingest.read.otlp import otlp_json
+from ingest.read.otlp_json import otlp_json
 from ingest.read.runs import LIMIT_MOST, RunFilter, find_runs
 from ingest.read.values import RunRow
 from ingest.scope import Scope
@@ -26,10 +26,10 @@ def exported(form: str, scope: Scope, wanted: RunFilter, now_ns: int) -> HttpRes
         response = runs_table(runs)
     elif form == "json":
         told = {"runs": [RunSummary.from_orm(run).model_dump() for run in runs], "more": more}
-        response = _file(told, "runs.json")
+        response = _file(json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode(), "runs.json")
     else:
         traces = dict.fromkeys(run.trace_id for run in runs)
-        response = _file({"resourceSpans": list(otlp_json(scope, traces))}, "runs.otlp.json")
+        response = _file(b"".join(otlp_json(scope, traces)), "runs.otlp.json")
     if more:
         response["X-Left-Off"] = f"more than {RUNS_MOST[form]} runs: narrow the list, or page through the API"
     return response
@@ -54,8 +54,7 @@ def _pages(scope: Scope, wanted: RunFilter, now_ns: int) -> Iterator[list[RunRow
             return
 
 
-def _file(told: object, name: str) -> HttpResponse:
-    return HttpResponse(
-        json.dumps(told, ensure_ascii=False, separators=(",", ":")), content_type="application/json",
-        headers={"Content-Disposition": f'attachment; filename="{name}"'},
-    )  # fmt: skip
+def _file(text: bytes, name: str) -> HttpResponse:
+    response = HttpResponse(text, content_type="application/json")
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response

@@ -6,7 +6,7 @@ from ninja import Schema
 from pydantic import Field
 
 from dashboard.api.shapes import MaybeUnixNs, Shape, UnixNs
-from dashboard.reports.parts import Cause
+from dashboard.reports.core.parts import Cause
 from dashboard.reports.storing import Shown
 
 

@@ -12,9 +12,9 @@ from ninja import Router, Status
 from dashboard.access import Access
 from dashboard.api.report_shapes import ReportWhole, WeekList, as_whole
 from dashboard.api.shapes import Problem
+from dashboard.reports.core.weeks import NoSuchWeek, last_whole_week, read_week
 from dashboard.reports.listing import list_weeks
 from dashboard.reports.storing import show_report
-from dashboard.reports.weeks import NoSuchWeek, last_whole_week, read_week
 from ingest.read.runs import BadFilter
 
 router = Router(tags=["reports"])

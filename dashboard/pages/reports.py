@@ -20,6 +20,9 @@ from dashboard.figures import plural
 from dashboard.models import Role
 from dashboard.pages.parts.bar import segments_of
 from dashboard.reports import schedules
+from dashboard.reports.core.values import Report
+from dashboard.reports.core.weeks import NoSuchWeek, Week, last_whole_week, read_week, week_of
+from dashboard.reports.core.writing import DAY_NAMES
 from dashboard.reports.forms.pdf import as_pdf
 from dashboard.reports.forms.pictures import days_picture
 from dashboard.reports.forms.sheet import MoverTable, Sheet, write_sheet
@@ -29,9 +32,6 @@ from dashboard.reports.listing import list_weeks
 from dashboard.reports.models import Schedule
 from dashboard.reports.schedules import ScheduleRefused
 from dashboard.reports.storing import Shown, show_report
-from dashboard.reports.values import Report
-from dashboard.reports.weeks import NoSuchWeek, Week, last_whole_week, read_week, week_of
-from dashboard.reports.writing import DAY_NAMES
 from ingest.read.runs import BadFilter
 
 NARROW = 350

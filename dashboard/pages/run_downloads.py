@@ -13,16 +13,16 @@ from dashboard.pages.parts import run_picture
 from dashboard.verdicts import judge
 from ingest.read.engine_state import join_engines
 from ingest.read.otlp_json import otlp_json as written
-from ingest.read.run import run_detail, split_run_id
+from ingest.read.run import current_run_id, run_detail
 
 
 def otlp_json(request: HttpRequest, run_id: str) -> HttpResponseBase:
     """The whole trace of the run, as any OTLP/HTTP receiver takes it."""
-    ids = split_run_id(run_id)
-    pieces = written(request.access.scope, ids[0].hex()) if ids else None
-    if pieces is None:
+    scope = request.access.scope
+    if current_run_id(scope, run_id) is None:
         raise Http404("no such run")
-    response = StreamingHttpResponse(_one_by_one(pieces), content_type="application/json")
+    trace_id, _, _ = run_id.partition("-")
+    response = StreamingHttpResponse(_one_by_one(written(scope, [trace_id])), content_type="application/json")
     response["Content-Disposition"] = f'attachment; filename="{run_id}.otlp.json"'
     return response
 

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
 from dashboard.figures import Figure, count, duration
-from dashboard.reports.facts import facts_of
+from dashboard.reports.core.facts import facts_of
+from dashboard.reports.core.told import ALL
+from dashboard.reports.core.weeks import Week, span_of_days, week_of
 from dashboard.reports.forms.sheet import Delta, delta
 from dashboard.reports.models import KeptReport
 from dashboard.reports.reading import read_totals
 from dashboard.reports.storing import read_kept
-from dashboard.reports.told import ALL
-from dashboard.reports.weeks import Week, span_of_days, week_of
 from ingest.models import Project
 
 WEEKS = 12

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dashboard.reports.compose import compose
+from dashboard.reports.core.compose import compose
+from dashboard.reports.core.values import Report
+from dashboard.reports.core.weeks import Week
 from dashboard.reports.reading import read_told, read_worth
 from dashboard.reports.service_levels import read_alerts, read_objectives
-from dashboard.reports.values import Report
-from dashboard.reports.weeks import Week
 from ingest.models import Project
 from ingest.scope import Scope
 

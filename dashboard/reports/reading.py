@@ -7,9 +7,9 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from zoneinfo import ZoneInfo
 
-from dashboard.reports.told import ALL, Told
-from dashboard.reports.values import DeployRow, Report, WorthRun
-from dashboard.reports.weeks import Week, date_of
+from dashboard.reports.core.told import ALL, Told
+from dashboard.reports.core.values import DeployRow, Report, WorthRun
+from dashboard.reports.core.weeks import Week, date_of
 from ingest.models import Project
 from ingest.prices import read_pricing
 from ingest.read.binned import Binned, read_binned

@@ -10,8 +10,8 @@ from zoneinfo import ZoneInfo
 
 from django.utils import timezone
 
+from dashboard.reports.core.weeks import Week, week_of
 from dashboard.reports.models import Schedule
-from dashboard.reports.weeks import Week, week_of
 from ingest.models import Project
 
 MOST_RECIPIENTS = 50

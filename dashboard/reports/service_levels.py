@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dashboard.alerts.history import read_firings, read_slo_results
 from dashboard.alerts.readings import Incomplete
-from dashboard.reports.values import AlertRow, SloRow
+from dashboard.reports.core.values import AlertRow, SloRow
 from ingest.scope import Scope
 
 

@@ -10,10 +10,10 @@ import msgspec
 from django.db import transaction
 
 from dashboard import figures
+from dashboard.reports.core.values import Report
+from dashboard.reports.core.weeks import Week
 from dashboard.reports.making import make_report
 from dashboard.reports.models import KeptReport, OwedMail
-from dashboard.reports.values import Report
-from dashboard.reports.weeks import Week
 from ingest.models import Project
 from ingest.read.runs import BadFilter
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from dashboard.figures import count, duration, percent, plural
 from dashboard.pages.parts.safetext import visible
@@ -22,16 +22,14 @@ def cold_cache(facts: Facts) -> Iterator[Finding]:
 
     Bound: of a call's waited prefill the share of its uncached tokens that it repeats.
     """
-    cold = [(call, _repeated(before, call)) for before, call in facts.pairs() if _repeated(before, call)]
-    calls = [call for call, _ in cold]
-    repeated = sum(tokens for _, tokens in cold)
-    missed = sum(tokens - (call.cached_tokens or 0) for call, tokens in cold)
+    cold = [repeat for before, call in facts.pairs() if (repeat := _repeat(before, call))]
+    calls = [repeat.call for repeat in cold]
+    repeated = sum(repeat.tokens for repeat in cold)
+    missed = sum(repeat.missed_tokens for repeat in cold)
     waited = facts.waited_ns((call.span_id for call in calls), *MODEL_INPUT)
     saves = sum(
-        facts.waited_ns([call.span_id], *MODEL_INPUT)
-        * (tokens - call.cached_tokens)
-        // (call.input_tokens - call.cached_tokens)
-        for call, tokens in cold
+        facts.waited_ns([repeat.call.span_id], *MODEL_INPUT) * repeat.missed_tokens // repeat.uncached_tokens
+        for repeat in cold
     )
     if not facts.matters(saves):
         return
@@ -67,14 +65,23 @@ def cold_cache(facts: Facts) -> Iterator[Finding]:
     )
 
 
-def _repeated(before: CallRow, call: CallRow) -> int:
-    """Tokens that the call before had in its prompt or its answer and that no cache held, with those that it did; 0
-    where nobody tells."""
-    if call.cached_tokens is None or not call.input_tokens or call.prefill_ns is None or before.input_tokens is None:
-        return 0
+class _Repeat(NamedTuple):
+    """A call that sends again what the call before it had in its prompt or its answer, and that no cache held."""
+
+    call: CallRow
+    tokens: int  # repeated, with those that the cache held
+    missed_tokens: int
+    uncached_tokens: int  # of the whole prompt
+
+
+def _repeat(before: CallRow, call: CallRow) -> _Repeat | None:
+    """None where nobody tells, or where next to nothing was missed."""
+    cached = call.cached_tokens
+    if cached is None or not call.input_tokens or call.prefill_ns is None or before.input_tokens is None:
+        return None
     tokens = min(call.input_tokens, before.input_tokens + (before.output_tokens or 0))
-    missed = tokens - call.cached_tokens
-    return tokens if missed >= LEAST_TOKENS and call.cached_tokens < call.input_tokens else 0
+    repeat = _Repeat(call, tokens, tokens - cached, call.input_tokens - cached)
+    return repeat if repeat.missed_tokens >= LEAST_TOKENS and repeat.uncached_tokens > 0 else None
 
 
 def _fullest(calls: list[CallRow]) -> Any:

@@ -1,11 +1,11 @@
-"""A trace as OTLP JSON, from what was stored: a file that any OTLP receiver takes, ids in hex as the protocol has it.
+"""Traces as OTLP JSON, from what was stored: a file that any OTLP receiver takes, ids in hex as the protocol has it.
 
 Piece by piece, one stored chunk at a time, so that a large trace is never held whole.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -18,24 +18,28 @@ from ingest.read.traces import bodies, trace_key
 from ingest.scope import Scope
 
 
-def otlp_json(scope: Scope, trace_id: str) -> Iterator[bytes] | None:
-    """The text of one ``ExportTraceServiceRequest``; None where the scope has no such trace. A span that was sent more
-    than once stands there as often, in the order of receipt: whoever reads it lets the last win, as here."""
-    key = trace_key(trace_id)
-    chunks = list(bodies(scope, key, Signal.TRACES)) if key else []
-    return _written(chunks) if chunks else None
+def otlp_json(scope: Scope, trace_ids: Iterable[str]) -> Iterator[bytes]:
+    """The text of one ``ExportTraceServiceRequest``; a trace that the scope has not is left out.
 
-
-def _written(chunks: list[bytes]) -> Iterator[bytes]:
+    A span that was sent more than once stands there as often, in the order of receipt: whoever reads it lets the last
+    win, as here.
+    """
     yield b'{"resourceSpans":['
     begun = False
-    for chunk in chunks:
+    for chunk in _chunks(scope, trace_ids):
         for resource_spans in TracesData.FromString(decompress(chunk)).resource_spans:
             told = MessageToDict(resource_spans, use_integers_for_enums=True)
             _put_hex_ids(resource_spans, told)
             yield (b"," if begun else b"") + msgspec.json.encode(told)
             begun = True
     yield b"]}"
+
+
+def _chunks(scope: Scope, trace_ids: Iterable[str]) -> Iterator[bytes]:
+    for trace_id in trace_ids:
+        key = trace_key(trace_id)
+        if key is not None:
+            yield from bodies(scope, key, Signal.TRACES)
 
 
 def _put_hex_ids(resource_spans: Any, told: dict[str, Any]) -> None:

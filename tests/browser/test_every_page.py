@@ -9,7 +9,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from dashboard.reports.weeks import week_of
+from dashboard.reports.core.weeks import week_of
 from tests.browser.conftest import CHARTS_MS, Open
 from tests.browser.traffic import SHOP, Traffic
 

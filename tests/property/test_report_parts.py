@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dashboard.reports.parts import Amount, Cause, Unit, split_change
+from dashboard.reports.core.parts import Amount, Cause, Unit, split_change
 
 OWNERS = ("prefill", "decode", "tool_execution")
 units = st.tuples(st.sampled_from(["a", "b", None]), st.sampled_from([(), ("m",), ("m", "n")]))

@@ -10,6 +10,7 @@ from django.conf import settings
 from django.core.mail import EmailMultiAlternatives, SafeMIMEMultipart
 from django.template.loader import render_to_string
 
+from dashboard.reports.core.values import Report
 from dashboard.reports.forms.colours import COLOURS
 from dashboard.reports.forms.pdf import as_pdf
 from dashboard.reports.forms.pictures import Picture, days_picture, shift_picture
@@ -18,7 +19,6 @@ from dashboard.reports.forms.sheet import Sheet, write_sheet
 from dashboard.reports.forms.text import as_text
 from dashboard.reports.models import OwedMail
 from dashboard.reports.storing import read_kept
-from dashboard.reports.values import Report
 from ingest.models import Project
 
 WIDTH = 600

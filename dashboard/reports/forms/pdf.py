@@ -24,11 +24,11 @@ from reportlab.platypus import (
     TableStyle,
 )
 
+from dashboard.reports.core.values import Report
 from dashboard.reports.forms.colours import TONES, colour
 from dashboard.reports.forms.fonts import PLAIN, register, stretches
 from dashboard.reports.forms.pictures import Box, Dot, Line, Picture, Words, days_picture, shift_picture
 from dashboard.reports.forms.sheet import Delta, Sheet, write_sheet
-from dashboard.reports.values import Report
 
 MARGIN = 16 * mm
 WIDTH = A4[0] - 2 * MARGIN - 12  # a frame keeps six points at either side

@@ -8,11 +8,11 @@ from zoneinfo import ZoneInfo
 
 from dashboard import figures
 from dashboard.figures import MS, NOT_KNOWN, SECOND, THIN, Figure
-from dashboard.reports.noise import FEW, Change
-from dashboard.reports.parts import Cause, Split
-from dashboard.reports.values import DeployRow, Mover, Movers, Report, Sentence
-from dashboard.reports.weeks import read_week, span_of_days
-from dashboard.reports.writing import DAY_NAMES
+from dashboard.reports.core.noise import FEW, Change
+from dashboard.reports.core.parts import Cause, Split
+from dashboard.reports.core.values import DeployRow, Mover, Movers, Report, Sentence
+from dashboard.reports.core.weeks import read_week, span_of_days
+from dashboard.reports.core.writing import DAY_NAMES
 from ingest.packed import OWNERS
 
 SAME = "≈"

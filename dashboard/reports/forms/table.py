@@ -7,9 +7,9 @@ import io
 from collections.abc import Iterator
 
 from dashboard.api.tables import safe_cell
+from dashboard.reports.core.noise import Change
+from dashboard.reports.core.values import Report
 from dashboard.reports.forms.sheet import write_sheet
-from dashboard.reports.noise import Change
-from dashboard.reports.values import Report
 
 COLUMNS = (
     "week", "section", "of", "figure", "unit", "shown", "shown_before", "change", "value", "value_before", "low",

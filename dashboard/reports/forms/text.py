@@ -5,8 +5,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
+from dashboard.reports.core.values import Report
 from dashboard.reports.forms.sheet import Sheet, write_sheet
-from dashboard.reports.values import Report
 
 WIDTH = 78
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from dashboard.reports.weeks import Week
+from dashboard.reports.core.weeks import Week
 from ingest.models import Project
 from ingest.rollups.applying import write_deltas
 from ingest.rollups.counting import CALL_TOLD, RUN_TOLD, TOOL_TOLD, Gathered

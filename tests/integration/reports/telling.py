@@ -9,7 +9,7 @@ from urllib.parse import unquote
 import pytest
 from django.test import Client
 
-from dashboard.reports.values import Report, Sentence
+from dashboard.reports.core.values import Report, Sentence
 
 NAMES = re.compile(r"\bp(50|95|99)\b|\bweek \d+|large-\d|small-\d")  # which have digits and are no numbers
 DIGITS = re.compile(r"\d")

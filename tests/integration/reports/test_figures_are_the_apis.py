@@ -8,9 +8,9 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from dashboard import figures
+from dashboard.reports.core.parts import Amount, split_change
+from dashboard.reports.core.weeks import Week
 from dashboard.reports.making import make_report
-from dashboard.reports.parts import Amount, split_change
-from dashboard.reports.weeks import Week
 from ingest.models import Project
 from tests.integration.reports.planted import Plan, Traffic
 from tests.integration.reports.telling import Looked

@@ -12,6 +12,8 @@ import pytest
 from django.test import Client
 from pypdf import PdfReader
 
+from dashboard.reports.core.values import Report
+from dashboard.reports.core.weeks import Week
 from dashboard.reports.forms.fonts import written
 from dashboard.reports.forms.mail import as_html
 from dashboard.reports.forms.pdf import as_pdf
@@ -19,8 +21,6 @@ from dashboard.reports.forms.sheet import Sheet, write_sheet
 from dashboard.reports.forms.table import as_csv
 from dashboard.reports.forms.text import as_text
 from dashboard.reports.making import make_report
-from dashboard.reports.values import Report
-from dashboard.reports.weeks import Week
 from ingest.models import Project
 from tests.integration.reports.planted import Plan, Traffic
 

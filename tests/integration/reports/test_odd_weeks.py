@@ -9,13 +9,13 @@ from zoneinfo import ZoneInfo
 import pytest
 from django.test import Client
 
+from dashboard.reports.core.values import Report, State
+from dashboard.reports.core.weeks import Week
 from dashboard.reports.forms.mail import as_html
 from dashboard.reports.forms.pdf import as_pdf
 from dashboard.reports.forms.table import as_csv
 from dashboard.reports.forms.text import as_text
 from dashboard.reports.making import make_report
-from dashboard.reports.values import Report, State
-from dashboard.reports.weeks import Week
 from ingest.models import Project
 from tests.integration.reports.planted import Plan, Traffic
 from tests.integration.rollups.drawn_runs import drawn, keep

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 
+from dashboard.reports.core.values import State
 from dashboard.reports.making import make_report
-from dashboard.reports.values import State
 from ingest.models import Project
 from tests.integration.reports.planted import eight_weeks
 from tests.integration.reports.telling import Looked, check_sentences

@@ -14,11 +14,11 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from dashboard.reports import sending
+from dashboard.reports.core.weeks import Week
 from dashboard.reports.models import KeptReport, OwedMail, Schedule
 from dashboard.reports.schedules import ScheduleRefused, set_schedule
 from dashboard.reports.sending import LEASE_NS, PAUSES_S, keep_due, send_due
 from dashboard.reports.storing import show_report
-from dashboard.reports.weeks import Week
 from ingest.models import Project
 from tests.integration.alerts.receivers import MailServer, mailing
 from tests.integration.reports.planted import Plan, Traffic

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from dashboard.reports.breaks import Day, find_break
+from dashboard.reports.core.breaks import Day, find_break
 
 
 def days(before: float, after: list[float | None], error: float = 1.0) -> list[Day]:

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from dashboard.reports.noise import mean_change, quantile_change, share_change
+from dashboard.reports.core.noise import mean_change, quantile_change, share_change
 from ingest.rollups.bins import count_bins, quantile
 
 MS = 10**6

@@ -7,8 +7,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from dashboard.reports.core.weeks import NoSuchWeek, Week, last_whole_week, read_week, span_of_days, week_of
 from dashboard.reports.schedules import due_week
-from dashboard.reports.weeks import NoSuchWeek, Week, last_whole_week, read_week, span_of_days, week_of
 
 HOUR_NS = 3600 * 10**9
 ZURICH = ZoneInfo("Europe/Zurich")

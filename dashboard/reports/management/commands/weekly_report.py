@@ -8,12 +8,12 @@ from zoneinfo import ZoneInfo
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from dashboard.reports.core.weeks import NoSuchWeek, last_whole_week, read_week
 from dashboard.reports.forms.text import as_text
 from dashboard.reports.models import Schedule
 from dashboard.reports.schedules import ScheduleRefused, read_recipients
 from dashboard.reports.sending import public_host, send_due
 from dashboard.reports.storing import keep_report, show_report
-from dashboard.reports.weeks import NoSuchWeek, last_whole_week, read_week
 from ingest.models import Project
 from ingest.read.runs import BadFilter
 

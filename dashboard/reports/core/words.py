@@ -6,15 +6,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dashboard.reports.causes import Cause, Shift, Why
-from dashboard.reports.facts import Facts
-from dashboard.reports.noise import Change
-from dashboard.reports.parts import Cause as Where
-from dashboard.reports.parts import Split
-from dashboard.reports.paths import Place
-from dashboard.reports.values import DeployRow, Sentence
-from dashboard.reports.weeks import Week
-from dashboard.reports.writing import Writer
+from dashboard.reports.core.causes import Cause, Shift, Why
+from dashboard.reports.core.facts import Facts
+from dashboard.reports.core.noise import Change
+from dashboard.reports.core.parts import Cause as Where
+from dashboard.reports.core.parts import Split
+from dashboard.reports.core.paths import Place
+from dashboard.reports.core.values import DeployRow, Sentence
+from dashboard.reports.core.weeks import Week
+from dashboard.reports.core.writing import Writer
 from ingest.read.figuring import Sums
 from ingest.rollups.counting import Kind
 from ingest.stages.model import Stage

@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dashboard.reports.noise import CLAIM_Z
+from dashboard.reports.core.noise import CLAIM_Z
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

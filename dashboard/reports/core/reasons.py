@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dashboard import figures
-from dashboard.reports.causes import Cause, Why
-from dashboard.reports.facts import Facts
+from dashboard.reports.core.causes import Cause, Why
+from dashboard.reports.core.facts import Facts
 from ingest.rollups.counting import Kind
 
 STAGES = {

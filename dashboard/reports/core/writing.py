@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dashboard import figures
-from dashboard.reports.paths import Place, report_path
-from dashboard.reports.values import Rest, Sentence
-from dashboard.reports.weeks import MONTHS, Week
+from dashboard.reports.core.paths import Place, report_path
+from dashboard.reports.core.values import Rest, Sentence
+from dashboard.reports.core.weeks import MONTHS, Week
 
 DAY_NAMES = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 

@@ -12,10 +12,10 @@ import math
 from dataclasses import dataclass
 from enum import StrEnum
 
-from dashboard.reports.facts import Binned, Facts, facts_of, names
-from dashboard.reports.noise import CLAIM_Z, LEAST_CHANGE, Change, share_change
-from dashboard.reports.parts import Cause as Where
-from dashboard.reports.parts import Split
+from dashboard.reports.core.facts import Binned, Facts, facts_of, names
+from dashboard.reports.core.noise import CLAIM_Z, LEAST_CHANGE, Change, share_change
+from dashboard.reports.core.parts import Cause as Where
+from dashboard.reports.core.parts import Split
 from ingest.rollups.counting import Kind
 
 GROUPS: dict[str, tuple[str, ...]] = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from dashboard.reports.noise import Change
-from dashboard.reports.parts import Split
+from dashboard.reports.core.noise import Change
+from dashboard.reports.core.parts import Split
 
 
 class State(StrEnum):

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from dashboard.reports.noise import (
+from dashboard.reports.core.noise import (
     LEAST_CHANGE,
     Change,
     mean_change,

@@ -6,15 +6,15 @@ import datetime as dt
 import statistics
 from collections.abc import Iterator, Sequence
 
-from dashboard.reports.breaks import Day, find_break
-from dashboard.reports.causes import explain, shifts
-from dashboard.reports.facts import OWNER_NAMES, SHARES, Binned, Facts, facts_of, names
-from dashboard.reports.noise import FEW, mean_error
-from dashboard.reports.parts import Amount, Split, split_change
-from dashboard.reports.parts import Cause as Where
-from dashboard.reports.reasons import short_reason
-from dashboard.reports.told import ALL, Told
-from dashboard.reports.values import (
+from dashboard.reports.core.breaks import Day, find_break
+from dashboard.reports.core.causes import explain, shifts
+from dashboard.reports.core.facts import OWNER_NAMES, SHARES, Binned, Facts, facts_of, names
+from dashboard.reports.core.noise import FEW, mean_error
+from dashboard.reports.core.parts import Amount, Split, split_change
+from dashboard.reports.core.parts import Cause as Where
+from dashboard.reports.core.reasons import short_reason
+from dashboard.reports.core.told import ALL, Told
+from dashboard.reports.core.values import (
     BandRow,
     CostRow,
     DayRow,
@@ -28,8 +28,8 @@ from dashboard.reports.values import (
     Sentence,
     State,
 )
-from dashboard.reports.words import Mover as Moved
-from dashboard.reports.words import Speaker
+from dashboard.reports.core.words import Mover as Moved
+from dashboard.reports.core.words import Speaker
 from ingest.read.figuring import Sums
 from ingest.rollups.bins import quantiles
 from ingest.rollups.counting import Flag, Kind

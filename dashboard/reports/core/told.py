@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from zoneinfo import ZoneInfo
 
-from dashboard.reports.facts import Binned
-from dashboard.reports.values import DeployRow
-from dashboard.reports.weeks import Week
+from dashboard.reports.core.facts import Binned
+from dashboard.reports.core.values import DeployRow
+from dashboard.reports.core.weeks import Week
 
 ALL = ("all",)
 

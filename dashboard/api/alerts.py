@@ -41,14 +41,13 @@ from dashboard.api.alert_shapes import (
 from dashboard.api.shapes import Problem
 from dashboard.models import Role
 from ingest.read.engines import BadSeries
-from ingest.read.runs import BadFilter
 
 router = Router(tags=["alerts"])
 silences = Router(tags=["alerts"])
 READ = {401: Problem, 404: Problem}
 REFUSALS = {401: Problem, 403: Problem, 404: Problem, 422: Problem}
 DAY_NS = 86_400 * 10**9
-REFUSED = (RuleRefused, QuietRefused, ChannelRefused, CodeRefused, BadFilter, BadSeries, Incomplete)
+REFUSED = (RuleRefused, QuietRefused, ChannelRefused, CodeRefused, BadSeries, Incomplete)
 
 
 @router.get("", response={200: AlertList, 422: Problem, **READ}, summary="What fires, or fired in a range of time")

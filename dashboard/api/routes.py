@@ -93,23 +93,14 @@ def _without_nul(values: dict[str, Any]) -> dict[str, Any]:
     return {key: value.replace("\x00", "\ufffd") if isinstance(value, str) else value for key, value in values.items()}
 
 
-@api.exception_handler(BadFilter)
-def bad_filter(request: HttpRequest, error: BadFilter) -> HttpResponse:
-    where = {} if error.at is None else {"at": error.at}
-    return api.create_response(request, {"detail": str(error)} | where, status=422)
+def refused(request: HttpRequest, error: Exception) -> HttpResponse:
+    """422 in words; where a query cannot be read, ``at`` says from which character on."""
+    at = getattr(error, "at", None)
+    return api.create_response(request, {"detail": str(error)} | ({} if at is None else {"at": at}), status=422)
 
 
-def alerts_refused(request: HttpRequest, error: Exception) -> HttpResponse:
-    return api.create_response(request, {"detail": str(error)}, status=422)
-
-
-for _refusal in ALERTS_REFUSED:
-    api.add_exception_handler(_refusal, alerts_refused)
-
-
-@api.exception_handler(PricesRefused)
-def prices_refused(request: HttpRequest, error: PricesRefused) -> HttpResponse:
-    return api.create_response(request, {"detail": str(error)}, status=422)
+for _kind in (BadFilter, PricesRefused, *ALERTS_REFUSED):
+    api.add_exception_handler(_kind, refused)
 
 
 @api.exception_handler(AccessRefused)

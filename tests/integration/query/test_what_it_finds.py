@@ -156,7 +156,7 @@ def test_rollups_and_rows_give_the_same_digits(
     usual = summarise(Scope(project_id=project.pk), asked, NOW)
     assert usual.made_from_by == made_from
     assert usual.runs == len(found(project, text))
-    monkeypatch.setattr(summary._Reading, "from_rollups", lambda *_: False)
+    monkeypatch.setattr(summary.Reading, "from_rollups", lambda *_: False)
     rows = summarise(Scope(project_id=project.pk), asked, NOW)
     assert replace(usual, made_from="", made_from_by={}) == replace(rows, made_from="", made_from_by={})
 

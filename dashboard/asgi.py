@@ -25,7 +25,7 @@ from ingest.otlp.guarded import guarded
 from ingest.otlp.http import ROUTES, Receive, Scope, Send, serve_export
 from ingest.otlp.receiver import Receiver, open_receiver
 
-GC_THRESHOLDS = (50_000, 20, 50)  # as ingest.tasks, which this process need not load
+GC_THRESHOLDS = (10_000, 10, 10)  # requests leave cycles, so more often than a worker
 
 sockets = AuthMiddlewareStack(URLRouter([path("ws/live/", LiveConsumer.as_asgi())]))
 

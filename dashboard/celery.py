@@ -20,7 +20,7 @@ app.conf.update(
     worker_send_task_events=False,
     # Folding, training and huge traces leave a process large for ever: it is replaced by a fork of its lean parent
     # after the task. Passes over usual traces stay below.
-    worker_max_memory_per_child=120 << 10,  # KiB
+    worker_max_memory_per_child=130 << 10,  # KiB
     # Else Celery connects anew for each task, to a server process that has read no catalog: dearer than a small pass.
     CELERY_DB_REUSE_MAX=10_000,
 )

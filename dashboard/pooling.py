@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from django.db import connection, connections
 
 # One stays when all is quiet. A request that finds none free waits, and fails in words after TIMEOUT_S.
-KEEP, MOST, IDLE_S, TIMEOUT_S = 1, 20, 60.0, 15.0
+KEEP, MOST, IDLE_S, TIMEOUT_S = 1, 20, 20.0, 15.0
 
 
 @contextmanager

@@ -27,23 +27,25 @@ NEVER_NS = BACK_OFF_NS * 2**MAX_TRIES
 
 # A trace that was tried before is claimed alone. So a worker's death sets none aside but the one that was alone with
 # its worker, again and again; those that were in a batch with it are done one by one. The eldest decides which it is.
+# Locked rows are found again by their place: a queue that was empty when it was last counted is taken for empty, and a
+# join by key then compares each of its rows with each of the claim's (measured: 300 ms a claim, 129 us a span).
 CLAIM = """
     WITH due AS MATERIALIZED (
-        SELECT trace_id, project_id, due_unix_ns, tries FROM ingest_dirty_trace
+        SELECT ctid AS place, trace_id, project_id, due_unix_ns, tries FROM ingest_dirty_trace
         WHERE due_unix_ns <= %(now_ns)s AND tries < %(max_tries)s
           AND NOT claimed_until_unix_ns BETWEEN %(now_ns)s AND %(never_ns)s
         ORDER BY due_unix_ns LIMIT %(limit)s FOR UPDATE SKIP LOCKED
     ), eldest AS (
-        SELECT * FROM due ORDER BY due_unix_ns, trace_id, project_id LIMIT 1
-    ), free AS (
-        SELECT due.trace_id, due.project_id FROM due, eldest
-        WHERE (due.tries = 0 AND eldest.tries = 0)
-           OR (due.trace_id = eldest.trace_id AND due.project_id = eldest.project_id)
+        SELECT trace_id, project_id, tries FROM due ORDER BY due_unix_ns, trace_id, project_id LIMIT 1
     )
     UPDATE ingest_dirty_trace AS dirty
     SET claimed_until_unix_ns = %(until_ns)s, tries = dirty.tries + 1,
         error = CASE WHEN dirty.tries > 0 AND dirty.error = '' THEN %(died)s ELSE dirty.error END
-    FROM free WHERE dirty.trace_id = free.trace_id AND dirty.project_id = free.project_id
+    WHERE dirty.ctid = ANY (ARRAY(
+        SELECT place FROM due, eldest
+        WHERE (due.tries = 0 AND eldest.tries = 0)
+           OR (due.trace_id = eldest.trace_id AND due.project_id = eldest.project_id)
+    ))
     RETURNING dirty.trace_id, dirty.project_id, dirty.day, dirty.generation, dirty.received_unix_ns,
               dirty.claimed_until_unix_ns, dirty.tries
 """

@@ -23,7 +23,6 @@ from dashboard.reports import schedules
 from dashboard.reports.core.values import Report
 from dashboard.reports.core.weeks import NoSuchWeek, Week, last_whole_week, read_week, week_of
 from dashboard.reports.core.writing import DAY_NAMES
-from dashboard.reports.forms.pdf import as_pdf
 from dashboard.reports.forms.pictures import days_picture
 from dashboard.reports.forms.sheet import MoverTable, Sheet, write_sheet
 from dashboard.reports.forms.svg import as_svg
@@ -111,6 +110,8 @@ def week_csv(request: HttpRequest, iso_week: str) -> HttpResponse:
 @never_cache
 @require_safe
 def week_pdf(request: HttpRequest, iso_week: str) -> HttpResponse:
+    from dashboard.reports.forms.pdf import as_pdf  # 10 MB that a web process does without until somebody asks
+
     access: Access = request.access  # type: ignore[attr-defined]
     shown = _shown(access, _week(access, iso_week), time.time_ns(), anew="anew" in request.GET)
     return _file(as_pdf(shown.report), "application/pdf", f"{access.project.slug}-{iso_week}.pdf")

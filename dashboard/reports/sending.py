@@ -12,7 +12,6 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.db.models import F
 
-from dashboard.reports.forms.mail import write_mail
 from dashboard.reports.making import make_report
 from dashboard.reports.models import KeptReport, OwedMail
 from dashboard.reports.schedules import due_schedules
@@ -68,6 +67,9 @@ def _claim(mail: OwedMail, now_ns: int) -> bool:
 
 
 def _send(mail: OwedMail, now_ns: int) -> None:
+    # What draws PDFs and pictures takes 10 MB, in each process that has loaded it, for one hour of a week.
+    from dashboard.reports.forms.mail import write_mail
+
     try:
         write_mail(mail, settings.CONFIG.public_url).send()
     except (smtplib.SMTPException, OSError) as error:

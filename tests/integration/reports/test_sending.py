@@ -15,6 +15,7 @@ from django.test import Client
 
 from dashboard.reports import sending
 from dashboard.reports.core.weeks import Week
+from dashboard.reports.forms import mail as mail_form
 from dashboard.reports.models import KeptReport, OwedMail, Schedule
 from dashboard.reports.schedules import ScheduleRefused, set_schedule
 from dashboard.reports.sending import LEASE_NS, PAUSES_S, keep_due, send_due
@@ -110,7 +111,7 @@ def test_a_worker_that_dies_after_the_server_took_the_mail_sends_it_again_under_
 def test_two_workers_at_once_send_it_once(traffic: Traffic, mail: MailServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second looks while the first has it in hand."""
     keep_due(DUE_NS)
-    send = sending.write_mail
+    send = mail_form.write_mail
     seen: list[list[OwedMail]] = []
 
     def write_and_look(owed: OwedMail, url: str) -> Any:
@@ -119,7 +120,7 @@ def test_two_workers_at_once_send_it_once(traffic: Traffic, mail: MailServer, mo
         seen.append([m for m in OwedMail.objects.filter(pk=owed.pk) if sending._claim(m, DUE_NS)])
         return send(owed, url)
 
-    monkeypatch.setattr(sending, "write_mail", write_and_look)
+    monkeypatch.setattr(mail_form, "write_mail", write_and_look)
     send_due(lambda: DUE_NS)
     assert seen == [[], []]
     assert len(mail.got) == 2

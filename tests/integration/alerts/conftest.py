@@ -18,7 +18,6 @@ from ingest.stages.model import Breakdown, Outside, Run, Source, Stage
 from tests.integration.alerts.clock import MINUTE_NS, NOON, SECOND_NS, minute_ns
 from tests.integration.alerts.receivers import MailServer, Receiver, mailing, receiving
 from tests.integration.rollups.drawn_runs import drawn, keep
-from tests.ports import free_port
 
 KEY = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
 Traffic = Callable[..., None]
@@ -45,12 +44,7 @@ def receiver() -> Iterator[Receiver]:
 
 @pytest.fixture
 def mail(settings: Any) -> Iterator[MailServer]:
-    port = free_port()
-    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"  # pytest-django puts in one that keeps mail
-    settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", port
-    settings.EMAIL_USE_TLS = settings.EMAIL_USE_SSL = False
-    settings.DEFAULT_FROM_EMAIL = "Sixstage <alerts@sixstage.example.org>"
-    with mailing(port) as server:
+    with mailing(settings, "Sixstage <alerts@sixstage.example.org>") as server:
         yield server
 
 

@@ -14,6 +14,8 @@ from typing import Any
 
 from aiosmtpd.controller import Controller
 
+from tests.ports import free_port
+
 
 @dataclass
 class Got:
@@ -93,7 +95,13 @@ class MailServer:
 
 
 @contextmanager
-def mailing(port: int) -> Iterator[MailServer]:
+def mailing(settings: Any, sender: str) -> Iterator[MailServer]:
+    """A mail server, and Django's settings so that it is the one that mail is given to."""
+    port = free_port()
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"  # pytest-django puts in one that keeps mail
+    settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", port
+    settings.EMAIL_USE_TLS = settings.EMAIL_USE_SSL = False
+    settings.DEFAULT_FROM_EMAIL = sender
     server = MailServer(port=port)
     controller = Controller(server, hostname="127.0.0.1", port=port)
     controller.start()

@@ -23,7 +23,6 @@ from dashboard.reports.storing import show_report
 from ingest.models import Project
 from tests.integration.alerts.receivers import MailServer, mailing
 from tests.integration.reports.planted import Plan, Traffic
-from tests.ports import free_port
 
 pytestmark = pytest.mark.django_db
 SECOND_NS = 10**9
@@ -33,12 +32,7 @@ DUE_NS = int(dt.datetime(2026, 3, 9, 7, tzinfo=ZoneInfo("Europe/Zurich")).timest
 
 @pytest.fixture
 def mail(settings: Any) -> Iterator[MailServer]:
-    port = free_port()
-    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"  # pytest-django puts in one that keeps mail
-    settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", port
-    settings.EMAIL_USE_TLS = settings.EMAIL_USE_SSL = False
-    settings.DEFAULT_FROM_EMAIL = "Sixstage <reports@sixstage.example.org>"
-    with mailing(port) as server:
+    with mailing(settings, "Sixstage <reports@sixstage.example.org>") as server:
         yield server
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dashboard.api.tables import safe_cell
 from dashboard.reports.core.noise import Change
 from dashboard.reports.core.values import Report
-from dashboard.reports.forms.sheet import write_sheet
+from dashboard.reports.forms.sheet import Sheet, write_sheet
 
 COLUMNS = (
     "week", "section", "of", "figure", "unit", "shown", "shown_before", "change", "value", "value_before", "low",
@@ -29,9 +29,17 @@ def as_csv(report: Report) -> str:
 
 def _lines(report: Report) -> Iterator[Line]:
     sheet = write_sheet(report)
+    for section in (_said, _quantiles, _days, _stages, _movers, _rates, _beside):
+        yield from section(report, sheet)
+
+
+def _said(report: Report, sheet: Sheet) -> Iterator[Line]:
     said = [("headline", sheet.headline), *(("sentence", s) for s in sheet.sentences)]
     for section, sentence in [*said, *([("act", sheet.act)] if sheet.act else [])]:
         yield {"section": section, "shown": sentence.text}
+
+
+def _quantiles(report: Report, sheet: Sheet) -> Iterator[Line]:
     for measure, block in zip(report.measures, sheet.measures, strict=True):
         for row, line in zip(measure.rows, block.lines, strict=True):
             yield {
@@ -42,12 +50,18 @@ def _lines(report: Report) -> Iterator[Line]:
                 "section": "quantiles", "of": measure.name, "figure": f"{row.share}, median of four weeks",
                 "unit": "ns", "shown": line.usual, "value": row.four_week_median_ns, "count": row.weeks,
             }  # fmt: skip
+
+
+def _days(report: Report, sheet: Sheet) -> Iterator[Line]:
     for day, shown in zip(report.days, sheet.days, strict=True):
         yield {
             "section": "days", "of": day.date, "figure": "wall p95", "unit": "ns", "shown": shown.after,
             "shown_before": shown.before, "value": day.after_p95_ns, "value_before": day.before_p95_ns,
             "count": day.after_runs, "count_before": day.before_runs,
         }  # fmt: skip
+
+
+def _stages(report: Report, sheet: Sheet) -> Iterator[Line]:
     if report.split and sheet.shift:
         for line in sheet.shift.rows:
             yield {
@@ -66,6 +80,9 @@ def _lines(report: Report) -> Iterator[Line]:
                 "section": "split", "of": part.service, "figure": f"{part.cause}: {part.owner}", "unit": "ns",
                 "shown": ", ".join(part.models), "value": part.ns,
             }  # fmt: skip
+
+
+def _movers(report: Report, sheet: Sheet) -> Iterator[Line]:
     for movers, table in zip((m for m in report.movers if m.rows), sheet.movers, strict=True):
         for mover, shown_mover in zip(movers.rows, table.lines, strict=True):
             yield {
@@ -78,6 +95,9 @@ def _lines(report: Report) -> Iterator[Line]:
                     "section": f"{movers.dimension}s", "of": shown_mover.name, "figure": "part in the mean",
                     "unit": "ns", "shown": shown_mover.part, "value": mover.part_ns,
                 }  # fmt: skip
+
+
+def _rates(report: Report, sheet: Sheet) -> Iterator[Line]:
     for rate, shown_rate in zip(report.rates, sheet.rates, strict=True):
         yield {
             "section": "rates", "of": rate.name, "figure": rate.of_what, "unit": "share", "shown": shown_rate.now,
@@ -101,6 +121,10 @@ def _lines(report: Report) -> Iterator[Line]:
             "shown": share,
             "count": number,
         }
+
+
+def _beside(report: Report, sheet: Sheet) -> Iterator[Line]:
+    """What stood beside the figures: deploys, objectives, alerts, and runs worth opening."""
     for deploy in report.deploys:
         yield {
             "section": "deploys",

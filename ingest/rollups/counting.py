@@ -18,7 +18,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar
 
 from ingest.packed import OWNERS, SOURCE_INDEX
-from ingest.rollups.bins import count_bins
+from ingest.rollups.bins import bin_of, count_bins
 from ingest.rollups.errors import error_kind
 from ingest.rows import CALL_COLUMNS, RUN_COLUMNS, TOOL_COLUMNS, Row, Rows
 from ingest.stages.model import Source
@@ -26,6 +26,7 @@ from ingest.stages.model import Source
 MINUTE_NS = 60 * 10**9
 SHARE_ONE = 1_000_000  # a share of 1, as its bins count it: parts per million
 SHARE_MOST_TOKENS = 2**40  # beyond it a count of tokens is absurd and its share unknown
+TOGETHER_FROM = 16  # values of a cell; below, setting out to count them together costs more than it saves
 ESTIMATED_SOURCE = SOURCE_INDEX[Source.ESTIMATED]
 
 
@@ -152,8 +153,9 @@ class Cell:
 
     def tidy(self) -> bool:
         """Drop counts of zero; whether anything is left."""
-        self.bins = [{index: n for index, n in sorted(bins.items()) if n} for bins in self.bins]
-        self.errors = {kind: n for kind, n in sorted(self.errors.items()) if n}
+        if not all(map(all, map(dict.values, self.bins))):  # most cells were never subtracted from
+            self.bins = [{index: n for index, n in bins.items() if n} for bins in self.bins]
+        self.errors = {kind: n for kind, n in self.errors.items() if n}
         return any(self.sums) or any(self.bins) or bool(self.errors)
 
 
@@ -215,19 +217,22 @@ class Tally:
         self.cells: dict[Place, Cell] = {}
 
     def count(self, place: Place, items: Sequence[Item], sign: int) -> None:
-        """Count items, column by column: some fifty values a run come through here."""
+        """Count items: some fifty values a run come through here."""
         cell = self._cell(place)
         *columns, errors = zip(*items, strict=True)
         if place.kind != Kind.TOOL:
             asked, cached = columns[-3], columns[-2]
             columns.append(tuple(map(cached_share, asked, cached)))
             columns.append(tuple(map(_cacheable, asked, cached)))
+        count = _count_one_by_one if len(items) < TOGETHER_FROM else _count_together
         for at, column in enumerate(columns):
             known = [value for value in column if value is not None]
             if known:
                 cell.sums[at] += sign * sum(known)
-                add_bins(cell.bins[at], count_bins(known), sign)
-        add_bins(cell.errors, Counter(error_kind(error) for error in errors if error is not None), sign)
+                count(cell.bins[at], known, sign)
+        failed = [error_kind(error) for error in errors if error is not None]
+        if failed:
+            add_bins(cell.errors, Counter(failed), sign)
 
     def merge(self, cells: Iterable[tuple[Place, Cell]]) -> None:
         for place, cell in cells:
@@ -260,6 +265,16 @@ def tells_tokens(input_tokens: int | None, cached_tokens: int | None, output_tok
 def _cacheable(input_tokens: int | None, cached_tokens: int | None) -> int | None:
     """Input tokens of which it is known how many were cached: what a hit rate is a share of."""
     return None if cached_tokens is None else input_tokens
+
+
+def _count_one_by_one(bins: dict[int, int], values: Iterable[int], sign: int) -> None:
+    for value in values:
+        index = bin_of(value)
+        bins[index] = bins.get(index, 0) + sign
+
+
+def _count_together(bins: dict[int, int], values: Sequence[int], sign: int) -> None:
+    add_bins(bins, count_bins(values), sign)
 
 
 _Bin = TypeVar("_Bin", int, str)

@@ -46,7 +46,8 @@ ONES, OFTEN = 4_096, 2  # beyond the last bin; and how often bins may count on a
 
 
 def _plain(cell: Cell) -> PackedCell:
-    """Sums beyond 64 bits, which only absurd times make, are written as text."""
+    """In the order of bins, so that equal cells are equal bytes. Sums beyond 64 bits, which only absurd times make,
+    are written as text."""
     ones: list[int] = []
     packed: dict[int, PackedBins] = {}
     for metric, bins in enumerate(cell.bins):
@@ -56,10 +57,11 @@ def _plain(cell: Cell) -> PackedCell:
             counts = bins.values()
             if sum(counts) <= OFTEN * len(bins) and min(counts) > 0:
                 at = metric * ONES + 1
-                ones += chain.from_iterable([repeat(at + index, count) for index, count in bins.items()])
+                ones += chain.from_iterable([repeat(at + index, count) for index, count in sorted(bins.items())])
             else:
-                packed[metric] = bins
-    return PackedCell([s if -_FITS <= s < _FITS else str(s) for s in cell.sums], packed, cell.errors, ones)
+                packed[metric] = dict(sorted(bins.items()))
+    sums = [s if -_FITS <= s < _FITS else str(s) for s in cell.sums]
+    return PackedCell(sums, packed, dict(sorted(cell.errors.items())), ones)
 
 
 def _side_by_side(bins: dict[int, int]) -> PackedBins:

@@ -12,7 +12,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.db import connection, connections
 
-from ingest import decomposing, leases
+from ingest import decomposing, leases, replacing
 from ingest.decomposing import Decomposed, decompose_dirty
 from ingest.leases import BACK_OFF_NS, LEASE_NS, MAX_TRIES
 from ingest.models import Project
@@ -207,7 +207,7 @@ async def test_a_row_that_cannot_be_written_holds_up_no_other_trace(
                 start, end, _, *others = self.calls[-1]
                 self.calls[-1] = start, end, 2**70, *others
 
-    monkeypatch.setattr(decomposing, "Rows", Absurd)
+    monkeypatch.setattr(replacing, "Rows", Absurd)
     await one_pass()
     assert [run["trace_id"] for run in rows("SELECT trace_id FROM ingest_run")] == [good]
     assert [mark["trace_id"] for mark in rows(MARKS)] == [bad]

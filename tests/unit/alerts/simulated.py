@@ -111,7 +111,8 @@ class Times:
             self.minutes[kind] = self._drawn(kind[0])
         drawn, bins = self.minutes[kind], round(math.log(median_ns / SECOND_NS) / LOG_GAMMA)
         return Tally(
-            count=drawn.count, total=round(drawn.total * GAMMA**bins), bins={at + bins: n for at, n in drawn.bins.items()}
+            count=drawn.count, total=round(drawn.total * GAMMA**bins),
+            bins={at + bins: n for at, n in drawn.bins.items()},
         )  # fmt: skip
 
     def _drawn(self, mean: float) -> Tally:

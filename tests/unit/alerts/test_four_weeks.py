@@ -43,7 +43,7 @@ RULES = (
 # when enough of the window is sound again, and the rule's `keep firing` is over.
 IN_TIME = {
     "slow shop": ((5, 9), (5, 11)), "slow desk": ((4, 9), (4, 12)), "failing tool": ((6, 12), (19, 27)),
-    "failing runs": ((14, 34), (10, 43)), "no runs": ((15, 16), (0, 2)), "long runs": ((15, 26), (36, 50)),
+    "failing runs": ((14, 34), (10, 43)), "no runs": ((15, 16), (0, 2)), "long runs": ((15, 26), (30, 50)),
 }  # fmt: skip
 
 

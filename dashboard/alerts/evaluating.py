@@ -34,15 +34,16 @@ BEHIND_MOST_NS = 900 * SECOND_NS  # so long is waited for workers that are behin
 FORGOTTEN_NS = 86_400 * SECOND_NS
 GIVEN_UP_NS = 7 * FORGOTTEN_NS
 
+# Locked rows are found again by their place: see ingest/leases.py.
 CLAIM = """
     WITH due AS MATERIALIZED (
-        SELECT id FROM alerts_alertrule
+        SELECT ctid AS place FROM alerts_alertrule
         WHERE enabled AND due_unix_ns <= %(now_ns)s
           AND NOT claimed_until_unix_ns BETWEEN %(now_ns)s AND %(never_ns)s
         ORDER BY due_unix_ns, id LIMIT %(limit)s FOR UPDATE SKIP LOCKED
     )
-    UPDATE alerts_alertrule AS rule SET claimed_until_unix_ns = %(until_ns)s FROM due WHERE rule.id = due.id
-    RETURNING rule.id
+    UPDATE alerts_alertrule AS rule SET claimed_until_unix_ns = %(until_ns)s
+    WHERE rule.ctid = ANY (ARRAY(SELECT place FROM due)) RETURNING rule.id
 """
 # Written while the clock was ahead: it would be waited for until it is that late again.
 CALL_BACK = """

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from ingest.rollups.counting import MINUTE_NS, Cell, Key
 from ingest.rollups.folding import DAY_MINUTES, as_key
 from ingest.rollups.from_rows import Cells
-from ingest.rollups.packing import count_deltas, merge_bodies
+from ingest.rollups.packing import PackedCell, merge_bodies, merge_packed, read_deltas
 from ingest.rollups.steps import Piece, step_index
 from ingest.stored import direct_cursor
 
@@ -45,10 +46,13 @@ def read_kept(
 
 
 class Waiting:
-    """Deltas of these pieces that are not folded yet."""
+    """Deltas of these pieces that are not folded yet. Beside a flood of old data they are hundreds of thousands of
+    minutes' cells, so those that were counted stay packed until all that belong together are merged at once."""
 
     def __init__(self, cursor: Any, project_id: int, pieces: Sequence[Piece]) -> None:
-        self.cells: list[tuple[int, int, Key, Cell]] = []  # kind, begin of the minute, key
+        # By kind: begin of the minute, key, cell
+        self.cells: defaultdict[int, list[tuple[int, Key, Cell]]] = defaultdict(list)
+        self.packed: defaultdict[int, list[tuple[int, Key, PackedCell]]] = defaultdict(list)
         if not pieces:
             return
         first, last = min(piece.from_ns for piece in pieces), max(piece.to_ns for piece in pieces)
@@ -57,9 +61,36 @@ class Waiting:
         if not bodies:
             return
         admission = Admission(cursor, project_id, read_keys(cursor, project_id))
-        for place, cell in count_deltas((project_id, body) for (body,) in bodies).cells.items():
-            key = admission.key(place.kind, place.minute, place.key)
-            self.cells.append((place.kind, place.minute * MINUTE_NS, key, cell))
+        tally, counted = read_deltas((project_id, body) for (body,) in bodies)
+        for (_, kind, minute, key), cell in tally.cells.items():
+            self.cells[kind].append((minute * MINUTE_NS, admission.key(kind, minute, key), cell))
+        for (_, kind, minute, key), packed in counted:
+            self.packed[kind].append((minute * MINUTE_NS, admission.key(kind, minute, key), packed))
+
+    def merged(
+        self, kind: int, pieces: Sequence[Piece], bounds: Sequence[int], has_place: Callable[[Key], bool]
+    ) -> Iterator[tuple[int, Key, Cell]]:
+        """Cells of a kind within the pieces, by the step between ``bounds`` in which they begin; of keys that have a
+        place."""
+        ordered = sorted((piece.from_ns, piece.to_ns) for piece in pieces)
+        starts = [from_ns for from_ns, _ in ordered]
+        wanted: dict[Key, bool] = {}
+
+        def is_wanted(start_ns: int, key: Key) -> bool:
+            if key not in wanted:
+                wanted[key] = has_place(key)
+            at = bisect_right(starts, start_ns) - 1
+            return wanted[key] and at >= 0 and start_ns < ordered[at][1]
+
+        for start_ns, key, cell in self.cells[kind]:
+            if is_wanted(start_ns, key):
+                yield step_index(bounds, start_ns), key, cell
+        together: defaultdict[tuple[int, Key], list[PackedCell]] = defaultdict(list)
+        for start_ns, key, packed in self.packed[kind]:
+            if is_wanted(start_ns, key):
+                together[step_index(bounds, start_ns), key].append(packed)
+        for (at, key), cells in together.items():
+            yield at, key, merge_packed(cells)
 
 
 def read_placed(
@@ -85,11 +116,9 @@ def read_placed(
             for place in placed.get(key_id, ()):
                 bodies[at, place].append(body)
     cells = {place: merge_bodies(together) for place, together in bodies.items()}
-    for of, start_ns, key, cell in waiting.cells:
-        if of == kind and any(piece.from_ns <= start_ns < piece.to_ns for piece in pieces):
-            for place in places(key):
-                into = cells.setdefault((step_index(bounds, start_ns), place), Cell.of(kind))
-                into.add(cell)
+    for at, key, cell in waiting.merged(kind, pieces, bounds, lambda key: bool(tuple(places(key)))):
+        for place in places(key):
+            cells.setdefault((at, place), Cell.of(kind)).add(cell)
     return cells
 
 

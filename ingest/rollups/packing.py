@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import chain, compress, repeat
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -112,8 +112,12 @@ def unpack_cell(body: bytes) -> Cell:
 
 
 def merge_bodies(bodies: Iterable[bytes]) -> Cell:
-    """One cell of many of one kind, column by column: what a summary of many steps spends its time with."""
-    packed = list(map(_decode_cell, bodies))
+    """One cell of many of one kind."""
+    return merge_packed(list(map(_decode_cell, bodies)))
+
+
+def merge_packed(packed: Sequence[PackedCell]) -> Cell:
+    """Column by column: what a summary of many steps spends its time with."""
     columns: list[list[PackedBins]] = [[] for _ in packed[0].sums]
     errors: dict[str, int] = {}
     for one in packed:
@@ -187,12 +191,34 @@ def pack_cells(tally: Tally) -> list[Delta]:
 def count_deltas(deltas: Iterable[tuple[int, bytes]]) -> Tally:
     """The cells of (project, body)s, in the order in which their keys first come."""
     tally = Tally()
-    groups: defaultdict[tuple[int, Place], list[Item]] = defaultdict(list)
+    waiting = _unpack(deltas)
+    for place, packed in waiting.counted:
+        tally.merge([(place, _as_cell(packed))])
+    for (sign, place), together in waiting.groups.items():
+        tally.count(place, together, sign)
+    return tally
+
+
+def read_deltas(deltas: Iterable[tuple[int, bytes]]) -> tuple[Tally, list[tuple[Place, PackedCell]]]:
+    """The same for who adds up few sums of many cells: cells of what was not counted yet, and the others as they are
+    stored, to be merged together (``merge_packed``)."""
+    tally = Tally()
+    waiting = _unpack(deltas)
+    for (sign, place), together in waiting.groups.items():
+        tally.count(place, together, sign)
+    return tally, waiting.counted
+
+
+class _Unpacked(NamedTuple):
+    groups: defaultdict[tuple[int, Place], list[Item]]  # by sign
+    counted: list[tuple[Place, PackedCell]]
+
+
+def _unpack(deltas: Iterable[tuple[int, bytes]]) -> _Unpacked:
+    found = _Unpacked(defaultdict(list), [])
     for project_id, body in deltas:
         gathered, cells = _decode_delta(body)
         for sign, kind, minute, key, items in gathered:
-            groups[sign, Place(project_id, kind, minute, key)] += items
-        tally.merge((Place(project_id, kind, minute, key), _as_cell(packed)) for kind, minute, key, packed in cells)
-    for (sign, place), together in groups.items():
-        tally.count(place, together, sign)
-    return tally
+            found.groups[sign, Place(project_id, kind, minute, key)] += items
+        found.counted.extend((Place(project_id, kind, minute, key), packed) for kind, minute, key, packed in cells)
+    return found

@@ -130,7 +130,8 @@ def _breached(now: Standing, now_ns: int, timing: Timing) -> tuple[Standing, Mov
 
 
 def _fine(now: Standing, now_ns: int, timing: Timing) -> tuple[Standing, Moved]:
-    now = replace(now, breached_ns=None, untold_ns=None)
+    if now.breached_ns is not None or now.untold_ns is not None:
+        now = replace(now, breached_ns=None, untold_ns=None)
     if now.state is State.FIRING:
         if now.cause is Cause.BREACH and now_ns - (now.last_breach_ns or 0) < timing.keep_ns:
             return now, None

@@ -31,8 +31,8 @@ class Tally:
             now = bins.get(index, 0) + sign * count
             if now:
                 bins[index] = now
-            else:
-                del bins[index]
+            else:  # nothing is left of it, or what was counted was taken back before anybody looked
+                bins.pop(index, None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ letter, or ?.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
@@ -23,6 +23,7 @@ FOLDER = Path(reportlab.__file__).parent / "fonts"
 PLAIN, STRONG, SIGNS = "Vera", "VeraBd", "ZapfDingbats"
 FILES = {PLAIN: FOLDER / "Vera.ttf", STRONG: FOLDER / "VeraBd.ttf"}
 CHINESE, JAPANESE, KOREAN = "STSong-Light", "HeiseiKakuGo-W5", "HYGothic-Medium"
+NAMED = 8  # of signs that no font has
 _SPACES = {"\u202f": "\u00a0", "\u2009": "\u00a0", "→": "–"}
 
 
@@ -50,6 +51,25 @@ def stretches(text: str, *, strong: bool = False) -> Iterator[tuple[str, str]]:
 def written(text: str) -> str:
     """The text as Vera alone can write it."""
     return "".join(char if font in FILES else "?" for font, together in stretches(text) for char in together)
+
+
+def remarks(texts: Iterable[str]) -> list[str]:
+    """What a reader must know of how these are written, so that no sign is lost or a box without a word."""
+    known, lost, borrowed = register(), set[str](), False
+    for text in set(texts):
+        for char in text:
+            font, fitted = _fitted(char, known, PLAIN, japanese=False)
+            borrowed = borrowed or font in (CHINESE, JAPANESE, KOREAN)
+            if fitted == "?" and char != "?":
+                lost.add(char)
+    told = []
+    if lost:
+        points = sorted(f"U+{ord(char):04X}" for char in lost)
+        more = f" and {len(points) - NAMED} more" if len(points) > NAMED else ""
+        told.append(f"No font here has {', '.join(points[:NAMED])}{more}: a ? stands for each; the page shows them.")
+    if borrowed:
+        told.append("Some names are written with your viewer's own fonts: where it shows boxes, the page has them.")
+    return told
 
 
 def _fitted(char: str, known: frozenset[str], base: str, *, japanese: bool) -> tuple[str, str]:

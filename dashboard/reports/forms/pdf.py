@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, is_dataclass
 from html import escape
 from typing import Any
 
@@ -26,7 +27,7 @@ from reportlab.platypus import (
 
 from dashboard.reports.core.values import Report
 from dashboard.reports.forms.colours import TONES, colour
-from dashboard.reports.forms.fonts import PLAIN, register, stretches
+from dashboard.reports.forms.fonts import PLAIN, register, remarks, stretches
 from dashboard.reports.forms.pictures import Box, Dot, Line, Picture, Words, days_picture, shift_picture
 from dashboard.reports.forms.sheet import Delta, Sheet, write_sheet
 
@@ -71,7 +72,20 @@ def _story(report: Report, sheet: Sheet) -> list[Flowable]:
         story.append(_words(sheet.act.text, 10, "text", strong=True, after=3))
     if report.runs_after:
         story += _figures(sheet)
-    return [*story, Spacer(1, 8), _words(sheet.foot, SMALL, "text-3")]
+    notes = [*remarks([report.project_name, *_texts(sheet)]), sheet.foot]
+    return [*story, Spacer(1, 8), *(_words(note, SMALL, "text-3", after=2) for note in notes)]
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """All that a sheet says."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from _texts(one)
+    elif is_dataclass(value):
+        for field in fields(value):
+            yield from _texts(getattr(value, field.name))
 
 
 def _figures(sheet: Sheet) -> list[Flowable]:

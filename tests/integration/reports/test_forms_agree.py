@@ -116,7 +116,7 @@ def test_the_same_report_is_the_same_pdf(report: Report) -> None:
 def test_names_of_all_scripts_are_written_and_not_blank(project: Project) -> None:
     """In the PDF: by its own font, by those of viewers, or as a letter that stands for it."""
     traffic = Traffic(project, seed=8, runs_a_week=60)
-    names = dict(zip(("结账服务", "サポート", "연구", "поиск"), traffic.usual.values(), strict=True))
+    names = dict(zip(("结账服务", "サポート", "연구", "поиск בדיקה"), traffic.usual.values(), strict=True))
     traffic.usual = names
     traffic.write(Week(2026, 10), Plan(cause=None))
     report = make_report(project, Week(2026, 10), LATE_NS)
@@ -126,3 +126,12 @@ def test_names_of_all_scripts_are_written_and_not_blank(project: Project) -> Non
         assert name in pdf
     assert "结账服务" in as_text(report)
     assert written("Łódź 东 Ž") == "Łódz ? Ž"
+    said = " ".join(pdf.split())
+    assert "No font here has U+05D1, U+05D3, U+05D4, U+05D9, U+05E7: a ? stands for each" in said
+    assert "where it shows boxes, the page has them" in said
+
+
+def test_where_every_sign_has_a_font_nothing_is_remarked(report: Report) -> None:
+    pdf = "".join(p.extract_text() for p in PdfReader(io.BytesIO(as_pdf(report))).pages)
+    assert "No font here" not in pdf
+    assert "boxes" not in pdf

@@ -8,13 +8,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dashboard.alerts.core.tally import Step, Tally
-from ingest.rollups.bins import count_bins
+from ingest.rollups.bins import GAMMA, LOG_GAMMA, count_bins
 
-MINUTE_NS = 60 * 10**9
+SECOND_NS = 10**9
+MINUTE_NS = 60 * SECOND_NS
 START = 1_740_960_000 * 10**9  # a Monday, 3 March 2025, in UTC
 DAY = 1_440
 MINUTES = 28 * DAY
 APART, MOST_LASTING = 9 * 60, 180
+EACH = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,15 +70,16 @@ def draw_steps(chance: random.Random, incidents: list[Incident]) -> dict[str, li
     def wrong(what: str, minute: int) -> bool:
         return any(one.holds(minute) for one in by_what[what])
 
+    times = Times(chance)
     makers: dict[str, Callable[[int, float], Tally]] = {
-        "shop": lambda m, b: _times(chance, b * 8, 0.6e9 * (8 if wrong("slow shop", m) else 1)),
-        "desk": lambda m, b: _times(chance, b * 8, 0.8e9 * (7 if wrong("slow desk", m) else 1)),
+        "shop": lambda m, b: times.minute(b * 8, 0.6e9 * (8 if wrong("slow shop", m) else 1)),
+        "desk": lambda m, b: times.minute(b * 8, 0.8e9 * (7 if wrong("slow desk", m) else 1)),
         "tool": lambda _m, b: _failures(chance, b * 20, 0.3 if wrong("failing tool", _m) else 0.005),
         "runs": lambda m, b: Tally() if wrong("no runs", m) else _failures(
             chance, b * 20, 0.4 if wrong("failing runs", m) else 0.002
         ),
-        "walls": lambda m, b: Tally() if wrong("no runs", m) else _times(
-            chance, b * 4, 9e9 * (1 + 0.4 * math.sin(m / DAY * 2 * math.pi)) * (2.5 if wrong("long runs", m) else 1)
+        "walls": lambda m, b: Tally() if wrong("no runs", m) else times.minute(
+            b * 4, 9e9 * (1 + 0.4 * math.sin(m / DAY * 2 * math.pi)) * (2.5 if wrong("long runs", m) else 1)
         ),
     }  # fmt: skip
     series: dict[str, list[Step]] = {name: [] for name in makers}
@@ -93,9 +96,28 @@ def _number(chance: random.Random, mean: float) -> int:
     return max(0, round(chance.gauss(mean, math.sqrt(mean))))
 
 
-def _times(chance: random.Random, mean: float, median_ns: float) -> Tally:
-    values = [round(median_ns * chance.lognormvariate(0, 0.35)) for _ in range(_number(chance, mean))]
-    return Tally(count=len(values), total=sum(values), bins=dict(count_bins(values)))
+class Times:
+    """Log-normal times about a median. A minute of so many is one of some hundred that are drawn about a second when
+    they are first needed, and moved to the median by whole bins: drawing each of a million and a half times would be
+    most of the test's work."""
+
+    def __init__(self, chance: random.Random) -> None:
+        self.chance = chance
+        self.minutes: dict[tuple[int, int], Tally] = {}
+
+    def minute(self, mean: float, median_ns: float) -> Tally:
+        kind = round(mean), self.chance.randrange(EACH)
+        if kind not in self.minutes:
+            self.minutes[kind] = self._drawn(kind[0])
+        drawn, bins = self.minutes[kind], round(math.log(median_ns / SECOND_NS) / LOG_GAMMA)
+        return Tally(
+            count=drawn.count, total=round(drawn.total * GAMMA**bins),
+            bins={at + bins: n for at, n in drawn.bins.items()},
+        )  # fmt: skip
+
+    def _drawn(self, mean: float) -> Tally:
+        values = [round(SECOND_NS * self.chance.lognormvariate(0, 0.35)) for _ in range(_number(self.chance, mean))]
+        return Tally(count=len(values), total=sum(values), bins=dict(count_bins(values)))
 
 
 def _failures(chance: random.Random, mean: float, share: float) -> Tally:

@@ -1,5 +1,5 @@
 /* One row of the waterfall as nodes. Names are text, never markup. */
-import { count, durationNodes } from "sixstage/figures.js";
+import { count, duration, durationNodes, plural } from "sixstage/figures.js";
 import { LABELS, cssName } from "sixstage/stages.js";
 
 const KINDS = { agent: ["A", "agent"], call: ["M", "model call"], tool: ["T", "tool"], span: ["·", "span"] };
@@ -35,6 +35,7 @@ function nameCell(row, folded, indent) {
   name.title = row.span_name && row.span_name !== row.name ? `${row.name} (${row.span_name})` : row.name;
   const cell = node("div", "wf-name", twist, mark, name);
   if (row.failed) cell.append(Object.assign(node("span", "st bad", node("span", "sr", "failed")), { title: "failed" }));
+  if (row.beside) cell.append(besideMark(row.beside));
   if (row.round) cell.append(node("span", "round", row.round));
   else if (row.depth > DEEP) cell.append(Object.assign(node("span", "round", count(row.depth)), { title: `${row.depth} levels deep` }));
   cell.style.setProperty("--depth", indent);
@@ -42,11 +43,19 @@ function nameCell(row, folded, indent) {
   return cell;
 }
 
+function besideMark({ count: siblings, stretches }) {
+  const says = `at the same time as ${plural(siblings, "sibling")}`, mark = node("span", "beside", node("span", "sr", says));
+  const sign = mark.appendChild(node("span", "", node("i", "lg-beside"), count(siblings)));
+  sign.setAttribute("aria-hidden", true);
+  mark.title = `${says}, for ${duration(stretches.reduce((sum, [from, to]) => sum + to - from, 0))}`;
+  return mark;
+}
+
 /** The part of a row that changes with the view. */
 export function drawLane(row, view, narrow) {
   const cell = node("div", "wf-lane");
   cell.setAttribute("role", "gridcell");
-  if (!row.blocks.length) add(cell, view, row.from, row.to, `blk agent${row.open ? " is-open" : ""}`);
+  if (!row.blocks.length || (row.kind === "agent" && !row.folded)) add(cell, view, row.from, row.to, `blk agent${row.open ? " is-open" : ""}`);
   for (const [owner, from, to] of row.gaps) add(cell, view, from, to, `blk gap sg-${cssName(owner)}`);
   if (!narrow) cell.append(...gapLabel(row, view));
   const drawn = { true: -Infinity, false: -Infinity }; // what lies beside the path comes first, then the path, each in time order
@@ -56,6 +65,12 @@ export function drawLane(row, view, narrow) {
     drawn[aside] = view.at(to);
     const failed = row.failed && row.kind === "tool";
     add(cell, view, from, to, `blk ${row.folded ? "within " : ""}${failed ? "failed" : `sg-${cssName(owner)}`}${estimated ? " is-estimated" : ""}${aside ? " aside" : ""}`);
+  }
+  let shared = -Infinity;
+  for (const [from, to] of row.beside?.stretches ?? []) {
+    if (view.at(to) - shared < HAIR) continue;
+    shared = view.at(to);
+    add(cell, view, from, to, "shared");
   }
   const first = row.first == null ? -1 : view.at(row.first);
   if (first >= 0 && first <= 100) cell.append(Object.assign(node("i", "first"), { style: `left:${first}%`, title: "first output token" }));

@@ -234,7 +234,7 @@ export class Waterfall {
   line(place, narrow, { base, step }) {
     const i = this.shown[place], folded = this.tree.folded.has(i), selected = i === this.chosen;
     const indent = ((this.rows.depth[i] - base) * step).toFixed(2);
-    const state = `${place} ${folded} ${selected} ${narrow} ${indent}`, known = this.lines.get(i);
+    const state = `${place} ${folded} ${selected} ${narrow} ${indent} ${this.rows.raw_shown}`, known = this.lines.get(i);
     if (known?.state === state && known.version === this.version) return known;
     const row = this.rows.row(i, folded), { version } = this;
     if (known?.state === state) {

@@ -36,7 +36,8 @@ def page(request: HttpRequest, run_id: str) -> HttpResponse:
         return _moved(request, run_id)
     join_engines(scope, run)
     context = _parts(run, None if request.GET.get("rounds") == "all" else FIRST_ROUNDS)
-    context |= {"page": "runs", "chosen": run_head.costliest(run), "figures": run_head.figures(run)}
+    context |= {"page": "runs", "page_is_run": True}
+    context |= {"chosen": run_head.costliest(run), "figures": run_head.figures(run)}
     if run.spans <= INLINE_SPANS:
         context["waterfall"] = mark_safe(_waterfall(scope, run).decode().translate(_ESCAPED))
     return render(request, "run/page.html", context)

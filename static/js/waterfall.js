@@ -10,7 +10,7 @@ import { drawLane, drawRow } from "sixstage/waterfall-row.js";
 import { Tree } from "sixstage/waterfall-tree.js";
 import { View } from "sixstage/waterfall-view.js";
 
-const ROW = 26, SPARE = 6, NARROW = 640, PRINTED = 400, DEEPEST = 9, SQUEEZED = 5;
+const ROW = 26, SPARE = 6, NARROW = 640, PRINTED = 400, DEEPEST = 5;
 
 export class Waterfall {
   constructor(host, data) {
@@ -186,6 +186,9 @@ export class Waterfall {
       this.legs = legsOf(this.rows, shown);
       this.body.style.height = `${shown.length * ROW}px`;
       this.scroll.setAttribute("aria-rowcount", shown.length);
+      // Rows drawn further down would hold the scroller there, where there are none any more.
+      const most = Math.max(0, shown.length * ROW - this.scroll.clientHeight);
+      if (this.scroll.scrollTop > most) this.scroll.scrollTop = most;
     }
     this.host.style.setProperty("--bar", `${this.scroll.offsetWidth - this.scroll.clientWidth}px`);
     this.drawTime();
@@ -226,8 +229,8 @@ export class Waterfall {
       least = Math.min(least, depth);
       most = Math.max(most, depth);
     }
-    const base = Math.max(0, least - 2), reach = most - base, step = reach > DEEPEST ? SQUEEZED / reach : 1;
-    return { base, step };
+    const base = Math.max(0, least - 2);
+    return { base, step: Math.min(1, DEEPEST / (most - base)) };
   }
 
   /* The row at a place, made anew only in what has changed since it was last drawn. */

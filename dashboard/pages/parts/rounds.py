@@ -91,10 +91,17 @@ class Asking(Generic[Placed]):
     def call(self, tool: ToolRow) -> Placed | None:
         """The latest of its round that had started before it, else the latest of its agent."""
         for calls in (self.of_round.get((tool.scope, tool.round), []), self.of_scope.get(tool.scope, [])):
-            at = bisect_right(calls, tool.start_unix_ns, key=lambda call: call.start_unix_ns)
+            if len(calls) == 1:  # nearly always
+                at = int(calls[0].start_unix_ns <= tool.start_unix_ns)
+            else:
+                at = bisect_right(calls, tool.start_unix_ns, key=_start_of)
             if at:
                 return calls[at - 1]
         return None
+
+
+def _start_of(call: CallRow | CallPlace) -> int:
+    return call.start_unix_ns
 
 
 def rounds(run: RunDetail, most: int | None = None) -> list[Round]:

@@ -10,7 +10,7 @@ import { drawLane, drawRow } from "sixstage/waterfall-row.js";
 import { Tree } from "sixstage/waterfall-tree.js";
 import { View } from "sixstage/waterfall-view.js";
 
-const ROW = 26, SPARE = 6, NARROW = 640, PRINTED = 400, DEEPEST = 5;
+const ROW = 26, SPARE = 6, NARROW = 640, PRINTED = 400, ONE_PAGE = 20, DEEPEST = 5;
 
 export class Waterfall {
   constructor(host, data) {
@@ -265,6 +265,7 @@ export class Waterfall {
   print(begins) {
     this.printing = begins;
     this.host.classList.toggle("is-printed", begins);
+    this.host.classList.toggle("is-long", begins && this.shown.length > ONE_PAGE);
     if (begins) this.scroll.scrollTop = 0;
     this.drawRows();
   }

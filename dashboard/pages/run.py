@@ -24,7 +24,7 @@ from ingest.read.values import RunDetail
 from ingest.scope import Scope
 
 INLINE_SPANS = 20_000  # of a waterfall that comes with its page; a larger one is fetched when the head is there
-FIRST_ROUNDS = 60
+FIRST_ROUNDS = 30  # more than are in sight; each costs the page 35 elements
 # So that JSON can stand in an element of the page, as Django's json_script has it.
 _ESCAPED = {ord("<"): "\\u003C", ord(">"): "\\u003E", ord("&"): "\\u0026"}
 

@@ -26,16 +26,14 @@ export class Beside {
   }
 
   sweep(parent) {
-    const begins = [], ends = [], shared = [];
-    for (const i of this.rows.children(parent)) {
-      const [from, to] = this.rows.extent(i);
-      if (to - from < LEAST_NS) continue;
-      begins.push(from);
-      ends.push(to);
+    const { rows } = this, { depth } = rows, told = [], shared = [];
+    for (let i = parent + 1; i < rows.size && depth[i] > depth[parent]; i += 1) {
+      if (depth[i] !== depth[parent] + 1) continue;
+      const [from, to] = rows.extent(i);
+      if (to - from >= LEAST_NS) told.push(from, to);
     }
-    const byTime = (a, b) => a - b;
-    begins.sort(byTime);
-    ends.sort(byTime);
+    const begins = Float64Array.from({ length: told.length / 2 }, (_, n) => told[n * 2]).sort();
+    const ends = Float64Array.from({ length: told.length / 2 }, (_, n) => told[n * 2 + 1]).sort();
     let running = 0, since = 0;
     for (let b = 0, e = 0; e < ends.length;) {
       if (b < begins.length && begins[b] < ends[e]) {

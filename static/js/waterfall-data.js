@@ -46,10 +46,6 @@ export class Rows {
   is_parent(i) { return this.depth[i + 1] > this.depth[i]; }
   is_critical(i) { return this.pieces.has(i); }
 
-  *children(i) {
-    for (let at = i + 1; at < this.size && this.depth[at] > this.depth[i]; at += 1) if (this.depth[at] === this.depth[i] + 1) yield at;
-  }
-
   /** Where a row begins and ends in the times that are shown. */
   extent(i) { return (this.raw_shown && this.raw.get(i)) || [this.from[i], this.to[i]]; }
 

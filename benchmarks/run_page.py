@@ -45,6 +45,31 @@ COUNT_FRAMES = """
   requestAnimationFrame(frame);
 }
 """
+# A step, until the frame that shows it: what was asked for must then stand there.
+STEP = """
+(() => {
+  const find = selector => document.querySelector(selector), rows = () => document.querySelectorAll(".wf-row");
+  const seek = text => { find(".wf-find").value = text; find(".wf-find").dispatchEvent(new Event("input")); };
+  const scroll = find(".wf-scroll"), shown = find(".map-window").style, total = () => Number(scroll.ariaRowCount);
+  const began = performance.now();
+  ACT;
+  return new Promise((done, failed) => requestAnimationFrame(() => setTimeout(() => {
+    if (HOLDS) done(performance.now() - began);
+    else failed(new Error(`not so: HOLDS`));
+  })));
+})()
+"""
+STEPS = {
+    "scroll to the end": ("scroll.scrollTop = 1e9", "Number([...rows()].at(-1).ariaRowIndex) === total()"),
+    "half way back": ("scroll.scrollTop /= 2", "Math.abs(rows()[0].ariaRowIndex * 2 / total() - 1) < .1"),
+    "zoom in": ("find('[data-zoom=in]').click()", "shown.left !== '0%' || shown.right !== '0%'"),
+    "zoom out": ("find('[data-zoom=fit]').click()", "shown.left === '0%' && shown.right === '0%'"),
+    "search": ("seek('round 7')", "find('#span-count').textContent.includes(' of ')"),
+    "show all": ("seek('')", "!find('#span-count').textContent.includes(' of ')"),
+    "to the top": ("scroll.scrollTop = 0", "rows()[0].ariaRowIndex === '1'"),
+    "fold": ("find('.wf-row .twist').click()", "rows().length === 1"),
+    "unfold": ("find('.wf-row .twist').click()", "rows().length > 10"),
+}
 
 
 @dataclass(frozen=True)
@@ -56,6 +81,7 @@ class Shown:
     frames_per_s: float
     moved_per_s: float
     slowest_ms: float
+    steps_ms: dict[str, float]
 
 
 def measure_run_page() -> Result:
@@ -92,7 +118,8 @@ def _told(shown: Shown) -> str:
     return (
         f"server {shown.server_ms:.0f} ms, first row {shown.first_row_ms:.0f} ms, "
         f"{shown.moved_per_s:.0f} frames a second that show something new of {shown.frames_per_s:.0f}, "
-        f"the slowest of a hundred after {shown.slowest_ms:.0f} ms"
+        f"the slowest of a hundred after {shown.slowest_ms:.0f} ms; until the next frame: "
+        + ", ".join(f"{step} {ms:.0f} ms" for step, ms in shown.steps_ms.items())
     )
 
 
@@ -121,6 +148,7 @@ def _measured(instance: Instance, browser: Browser, run_id: str, tries: int) -> 
         first.append(page.evaluate("window.firstRowMs"))
         if len(first) < tries:
             page.close()
+    steps_ms = {step: _step_ms(page, *told) for step, told in STEPS.items()}
     frames, moved, slowest_ms = _dragged(page)
     page.close()
     return Shown(
@@ -129,7 +157,13 @@ def _measured(instance: Instance, browser: Browser, run_id: str, tries: int) -> 
         frames_per_s=frames,
         moved_per_s=moved,
         slowest_ms=slowest_ms,
+        steps_ms=steps_ms,
     )
+
+
+def _step_ms(page: Page, act: str, holds: str) -> float:
+    took_ms: float = page.evaluate(STEP.replace("ACT", act).replace("HOLDS", holds))
+    return took_ms
 
 
 def _server_ms(address: str) -> float:

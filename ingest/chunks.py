@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -19,19 +19,19 @@ ZERO_SPAN = bytes(8)
 _UNSET = STATUS_UNSET, ""
 
 
-def spans_of(body: bytes, only: bytes | None = None) -> Iterator[Span]:
+def spans_of(body: bytes) -> Iterator[Span]:
     """The spans of a stored chunk, in the order in which they were sent."""
-    return spans_in(decompress(body), only)
+    return spans_in(decompress(body))
 
 
-def spans_in(content: bytes, only: bytes | None = None) -> Iterator[Span]:
-    """The spans of a chunk's content, which are of one trace; with ``only``, that one alone is looked into."""
+def spans_in(content: bytes, wanted: Callable[[Any], bool] | None = None) -> Iterator[Span]:
+    """The spans of a chunk's content, which are of one trace; with ``wanted``, only what it takes is looked into."""
     trace_id = ""
     for resource_spans in TracesData.FromString(content).resource_spans:
         resource = _resource(resource_spans.resource)
         for scope_spans in resource_spans.scope_spans:
             scope_name, scope_version = _scope(scope_spans.scope)
-            for span in scope_spans.spans if only is None else [s for s in scope_spans.spans if s.span_id == only]:
+            for span in scope_spans.spans if wanted is None else filter(wanted, scope_spans.spans):
                 trace_id = trace_id or span.trace_id.hex()
                 span_id, parent_span_id, events = span.span_id, span.parent_span_id, span.events
                 status, status_message = status_of(span.status) if span.status else _UNSET

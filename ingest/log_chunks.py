@@ -23,15 +23,17 @@ def spans_with_events(bodies: Sequence[tuple[int, bytes]]) -> list[Span]:
     return with_log_events(spans, (event for body in logs for event in log_events_of(body))) if logs else spans
 
 
-def log_events_of(body: bytes) -> Iterator[LogEvent]:
-    """The GenAI events of a stored chunk that name a span, in the order in which they were sent."""
+def log_events_of(body: bytes, only: bytes | None = None) -> Iterator[LogEvent]:
+    """The GenAI events of a stored chunk that name a span, or ``only`` that one, in the order in which they were
+    sent."""
     raw = decompress(body)
-    if PREFIX.encode() not in raw:
+    if PREFIX.encode() not in raw or (only is not None and only not in raw):
         return  # an application's own logs, which may be many
     for resource_logs in LogsData.FromString(raw).resource_logs:
         for scope_logs in resource_logs.scope_logs:
             for record in scope_logs.log_records:
-                found = _event(record) if len(record.span_id) == SPAN_ID_BYTES else None
+                named = len(record.span_id) == SPAN_ID_BYTES and only in (None, record.span_id)
+                found = _event(record) if named else None
                 if found is not None:
                     yield found
 

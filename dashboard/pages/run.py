@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -18,14 +17,14 @@ from dashboard.pages.parts import engine_rows, rounds, run_head, span_panel
 from dashboard.pages.parts.waterfall import waterfall
 from dashboard.verdicts import judge
 from ingest.read.engine_state import join_engines
-from ingest.read.run import current_run_id, run_detail
+from ingest.read.run import current_run_id, run_about, run_detail
 from ingest.read.span_times import root_span_ids, span_times
 from ingest.read.traces import span_detail
 from ingest.read.values import RunDetail
 from ingest.scope import Scope
 
 INLINE_SPANS = 20_000  # of a waterfall that comes with its page; a larger one is fetched when the head is there
-FIRST_ROUNDS = 60
+FIRST_ROUNDS = 30  # more than are in sight; each costs the page 35 elements
 # So that JSON can stand in an element of the page, as Django's json_script has it.
 _ESCAPED = {ord("<"): "\\u003C", ord(">"): "\\u003E", ord("&"): "\\u0026"}
 
@@ -37,7 +36,8 @@ def page(request: HttpRequest, run_id: str) -> HttpResponse:
         return _moved(request, run_id)
     join_engines(scope, run)
     context = _parts(run, None if request.GET.get("rounds") == "all" else FIRST_ROUNDS)
-    context |= {"page": "runs", "chosen": run_head.costliest(run), "figures": run_head.figures(run)}
+    context |= {"page": "runs", "page_is_run": True}
+    context |= {"chosen": run_head.costliest(run), "figures": run_head.figures(run)}
     if run.spans <= INLINE_SPANS:
         context["waterfall"] = mark_safe(_waterfall(scope, run).decode().translate(_ESCAPED))
     return render(request, "run/page.html", context)
@@ -66,13 +66,14 @@ def rows(request: HttpRequest, run_id: str) -> HttpResponse:
 def span(request: HttpRequest, run_id: str, span_id: str) -> HttpResponse:
     """The side panel of one span; with ``?value=key`` one of its attributes, whole, or from a place on (``&from=``)."""
     scope = request.access.scope
-    run = run_detail(scope, run_id, time.time_ns())
-    stored = span_detail(scope, run.trace_id, span_id) if run else None
+    stored = span_detail(scope, run_id.partition("-")[0], span_id)
     if key := request.GET.get("value"):
         return _whole_value(stored, key, request.GET.get("from", ""))
-    panel = span_panel.panel(run, span_id, stored) if run else None
-    if panel is None:
+    about = run_about(scope, run_id, span_id, time.time_ns())
+    panel = about and span_panel.panel(about[0], span_id, stored, about[1])
+    if not about or not panel:
         return render(request, "run/span_missing.html", {"span_id": span_id}, status=404)
+    run, _ = about
     return render(request, "run/span.html", {"run": run, "panel": panel, **_engine(scope, run, span_id)})
 
 
@@ -99,11 +100,9 @@ def _waterfall(scope: Scope, run: RunDetail) -> bytes:
 
 def _engine(scope: Scope, run: RunDetail, span_id: str) -> dict[str, Any]:
     """What the call's engine was doing, where the span is a call whose engine is known."""
+    join_engines(scope, run)
     call = next((call for call in run.calls if call.span_id == span_id), None)
-    if call is None:
-        return {}
-    join_engines(scope, replace(run, calls=[call]))
-    if call.engine_state is None:
+    if call is None or call.engine_state is None:
         return {}
     return {
         "engine_state": call.engine_state, "engine_pairs": engine_rows.pairs(call),

@@ -22,6 +22,7 @@ from dashboard.pages.parts.window import Window
 from ingest.read.values import RunRow
 
 register = template.Library()
+_RANGE_KEPT = {"run": ("range", "from", "to"), "runs": ("range", "from", "to"), "live": ("range",)}
 
 
 def _known(value: Any) -> Any:
@@ -122,10 +123,12 @@ def library(name: str) -> str:
 
 @register.simple_tag(takes_context=True)
 def page_url(context: template.Context, name: str, *args: Any, **query: Any) -> str:
-    """The address of a page, which keeps the project and the zone that the reader chose."""
+    """The address of a page, which keeps the project and the zone that the reader chose; to a run and from it also the
+    time range, which the run itself does not need, so that the way back leads where one came from."""
     request = context.get("request")
     kept = {key.rstrip("_"): value for key, value in query.items() if value not in (None, "")}
-    for kept_name in ("project", "zone"):
+    ranged = _RANGE_KEPT.get(name, ()) if name == "run" or context.get("page_is_run") else ()
+    for kept_name in ("project", "zone", *(() if kept.keys() & {*ranged} else ranged)):
         if request is not None and (chosen := request.GET.get(kept_name)):
             kept.setdefault(kept_name, chosen)
     address = reverse(name, args=args)

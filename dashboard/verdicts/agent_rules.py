@@ -65,15 +65,15 @@ def _apart(one: ToolRow, other: ToolRow) -> bool:
 
 def _waited(facts: Facts, tools: Sequence[ToolRow]) -> int:
     """What of the wall was theirs; an agent's time lies in its calls, so its own length counts."""
-    return sum(t.wall_ns if t.agent else facts.waited_ns([t.span_id], "tool_execution") for t in tools)
+    return sum(t.wall_ns if t.agent else facts.waited_of(t.span_id, "tool_execution") for t in tools)
 
 
 def longest_tool(facts: Facts) -> Iterator[Finding]:
     tools = [t for t in facts.run.tools if not t.pseudo and not t.agent]
     if not tools or not facts.matters(facts.amounts["tool_execution"], 0.1):
         return
-    longest = max(tools, key=lambda t: facts.waited_ns([t.span_id], "tool_execution"))
-    ns = facts.waited_ns([longest.span_id], "tool_execution")
+    longest = max(tools, key=lambda t: facts.waited_of(t.span_id, "tool_execution"))
+    ns = facts.waited_of(longest.span_id, "tool_execution")
     if not ns:
         return
     name = visible(longest.name)

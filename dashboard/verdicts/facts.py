@@ -25,6 +25,9 @@ class Facts:
             key = phase.span_id, phase.owner
             self.waited[key] = self.waited.get(key, 0) + phase.end_ns - phase.start_ns
 
+    def waited_of(self, span_id: str, owner: str) -> int:
+        return self.waited.get((span_id, owner), 0)
+
     def waited_ns(self, spans: Iterable[str], *owners: str) -> int:
         return sum([self.waited.get((span, owner), 0) for span in spans for owner in owners])
 

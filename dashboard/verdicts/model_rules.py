@@ -121,7 +121,7 @@ def engine_queue(facts: Facts) -> Iterator[Finding]:
         )
     if not facts.matters(engine_ns):
         return
-    waited = [call for call in facts.run.calls if facts.waited_ns([call.span_id], "queue")]
+    waited = [call for call in facts.run.calls if facts.waited_of(call.span_id, "queue")]
     states = [c.engine_state for c in waited if c.engine_state]
     numbers: dict[str, int | float] = {"ns": engine_ns, "share": facts.share(engine_ns), "calls": len(waited)}
     engines = {call.engine_state.engine_name if call.engine_state else call.engine for call in waited}
@@ -212,11 +212,11 @@ def written_tokens(facts: Facts) -> Iterator[Finding]:
 def longest_call(facts: Facts) -> Iterator[Finding]:
     """Which round took most of a stage that several share."""
     for owner in ("prefill", "decode", "re_encoding", "continue_decode", "model_unsplit"):
-        calls = [c for c in facts.run.calls if facts.waited_ns([c.span_id], owner)]
+        calls = [c for c in facts.run.calls if facts.waited_of(c.span_id, owner)]
         if len(calls) < CALLS_TO_COMPARE or not facts.matters(facts.amounts[owner], 0.1):
             continue
-        longest = max(calls, key=lambda c: facts.waited_ns([c.span_id], owner))
-        ns = facts.waited_ns([longest.span_id], owner)
+        longest = max(calls, key=lambda c: facts.waited_of(c.span_id, owner))
+        ns = facts.waited_of(longest.span_id, owner)
         if ns < facts.amounts[owner] * WORTH_NAMING:
             continue
         yield Finding(

@@ -13,11 +13,11 @@ from ingest.engines.kinds import Kind
 from ingest.engines.store import longest_gap_ns
 from ingest.models import EngineTarget
 from ingest.read.engine_samples import samples_around
-from ingest.read.traces import trace_detail
+from ingest.read.traces import spans_about
 from ingest.read.values import CallRow, RunDetail, SpanRow
 from ingest.scope import Scope
 
-MOST_SPANS = 5_000  # of a trace that is read whole only to find its servers' addresses
+MOST_CALLS = 1_000  # whose spans are read only to find their servers' addresses
 SERVICE_LABELS = ("service", "service.name", "service_name", "job")
 LOCAL = {"localhost": "127.0.0.1", "::1": "127.0.0.1"}
 
@@ -84,7 +84,7 @@ def _engines_of(scope: Scope, run: RunDetail, targets: Sequence[EngineTarget]) -
     names = _by_name(targets)
     found = {call.span_id: (names[call.engine], "engine span") for call in run.calls if call.engine in names}
     open_calls = [call for call in run.calls if call.span_id not in found]
-    if open_calls and run.spans <= MOST_SPANS:
+    if open_calls and len(open_calls) <= MOST_CALLS:
         for call, address in _addresses(scope, run, open_calls):
             target = next((t for t in targets if _place_of(t) == address), None)
             if target is not None:
@@ -110,12 +110,10 @@ def _by_name(targets: Sequence[EngineTarget]) -> Mapping[str | None, EngineTarge
 
 def _addresses(scope: Scope, run: RunDetail, calls: Sequence[CallRow]) -> Iterator[tuple[CallRow, tuple[str, int]]]:
     """The server that each call's span, or the HTTP span below it, names."""
-    trace = trace_detail(scope, run.trace_id, with_attributes=True)
-    if trace is None:
-        return
-    spans = {span.span_id: span for span in trace.spans}
+    found = spans_about(scope, run.trace_id, [call.span_id for call in calls])
+    spans = {span.span_id: span for span in found}
     below: dict[str, list[SpanRow]] = defaultdict(list)
-    for span in trace.spans:
+    for span in found:
         if span.parent_span_id:
             below[span.parent_span_id].append(span)
     for call in calls:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 
-from ingest.packed import unpack_detail
+from ingest.packed import PhaseTold, unpack_detail
 from ingest.prices import read_pricing
 from ingest.read.costing import price_run
 from ingest.read.rows import as_call, as_run_detail, as_tool, select
-from ingest.read.values import PhaseRow, RunDetail, WarningRow
+from ingest.read.values import CallPlace, PhaseRow, RunDetail, WarningRow
 from ingest.scope import Scope
 from ingest.snapshot import snapshot
 
 _RUN_ID = re.compile(r"([0-9a-f]{32})-([0-9a-f]{16})")
+_SPAN_ID = re.compile(r"[0-9a-f]{16}")
 
 
 def split_run_id(run_id: str) -> tuple[bytes, bytes] | None:
@@ -40,12 +41,46 @@ def run_detail(scope: Scope, run_id: str, now_ns: int) -> RunDetail | None:
     run.calls = [as_call(row, detail) for row in calls]
     run.tools = [as_tool(row, detail) for row in tools]
     run.warnings = [WarningRow(code=code, text=text, span_id=span_id) for code, text, span_id in detail.warnings]
-    run.phases = [
-        PhaseRow(start_ns=start, end_ns=end, owner=owner, source=source, span_id=span_id)
-        for start, end, owner, source, span_id in detail.phases
-    ]
+    run.phases = [_phase(told) for told in detail.phases]
     price_run(pricing, run)
     return run
+
+
+def run_about(scope: Scope, run_id: str, span_id: str, now_ns: int) -> tuple[RunDetail, list[CallPlace]] | None:
+    """The run with what it knows of one span alone, whose costs are not told, and the places of all of its calls: a
+    run may have tens of thousands of calls and tools, and whoever looks at one does not wait for them."""
+    ids = split_run_id(run_id)
+    if ids is None or not _SPAN_ID.fullmatch(span_id):
+        return None
+    where, parameters = scope.where()
+    key, values = f"{where} AND trace_id = %s AND root_span_id = %s", [*parameters, *ids]
+    only = [*values, bytes.fromhex(span_id)]
+    with snapshot():
+        rows = select(f"SELECT * FROM ingest_run WHERE {key}", values)
+        if not rows:
+            return None
+        calls = select(f"SELECT * FROM ingest_call WHERE {key} AND span_id = %s", only)
+        tools = select(f"SELECT * FROM ingest_tool WHERE {key} AND span_id = %s", only)
+        places = select(
+            f"""SELECT encode(span_id, 'hex') AS span_id, round, scope, start_unix_ns FROM ingest_call
+                WHERE {key} ORDER BY start_unix_ns, ingest_call.span_id""",
+            values,
+        )
+    run = as_run_detail(rows[0], now_ns)
+    if calls or tools or run.warning_count:
+        detail = unpack_detail(rows[0]["detail"])
+        run.calls = [as_call(row, detail) for row in calls]
+        run.tools = [as_tool(row, detail) for row in tools]
+        run.warnings = [
+            WarningRow(code=code, text=text, span_id=span_id) for code, text, of in detail.warnings if of == span_id
+        ]
+        run.phases = [_phase(told) for told in detail.phases if told[4] == span_id]
+    return run, [CallPlace(**place) for place in places]
+
+
+def _phase(told: PhaseTold) -> PhaseRow:
+    start_ns, end_ns, owner, source, span_id = told
+    return PhaseRow(start_ns=start_ns, end_ns=end_ns, owner=owner, source=source, span_id=span_id)
 
 
 def current_run_id(scope: Scope, run_id: str) -> str | None:

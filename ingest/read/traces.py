@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
-from ingest.chunks import spans_of
+from ingest.chunks import spans_in, spans_of
+from ingest.compression import decompress
 from ingest.log_chunks import log_events_of
 from ingest.models.telemetry import Signal
 from ingest.read.rows import select
@@ -37,15 +38,31 @@ def trace_detail(scope: Scope, trace_id: str, with_attributes: bool) -> TraceDet
 
 
 def span_detail(scope: Scope, trace_id: str, span_id: str) -> SpanRow | None:
-    """One span with everything it brought."""
+    """One span with everything it brought. Of its trace only the chunk that holds it is read."""
     key, only = trace_key(trace_id), _bytes(span_id, 8)
     if key is None or only is None:
         return None
-    found = [span for body in bodies(scope, key, Signal.TRACES) for span in spans_of(body, only)]
-    # Which of several spans a log record speaks of is only known among all of them.
-    events = found and any(True for body in bodies(scope, key, Signal.LOGS) for _ in log_events_of(body))
-    span = _spans(scope, key, with_events=True).get(span_id.lower()) if events else found[-1] if found else None
-    return span_row(span, with_attributes=True) if span else None
+    for body in reversed(list(bodies(scope, key, Signal.TRACES))):  # of a span that came more than once the last wins
+        content = decompress(body)
+        found = list(spans_in(content, lambda span: bool(span.span_id == only))) if only in content else []
+        if found:
+            events = [event for body in bodies(scope, key, Signal.LOGS) for event in log_events_of(body, only)]
+            return span_row(with_log_events(found[-1:], events)[0], with_attributes=True)
+    return None
+
+
+def spans_about(scope: Scope, trace_id: str, span_ids: Collection[str]) -> list[SpanRow]:
+    """Those of a trace's spans and of their children, with what they brought, by start."""
+    key, about = trace_key(trace_id), {bytes.fromhex(span_id) for span_id in span_ids}
+    if key is None:
+        return []
+    found = {
+        span.span_id: span
+        for body in bodies(scope, key, Signal.TRACES)
+        for span in spans_in(decompress(body), lambda span: span.span_id in about or span.parent_span_id in about)
+    }
+    ordered = sorted(found.values(), key=lambda span: (span.start_unix_ns, span.span_id))
+    return [span_row(span, with_attributes=True) for span in ordered]
 
 
 def span_row(span: Span, with_attributes: bool) -> SpanRow:

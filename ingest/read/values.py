@@ -90,6 +90,15 @@ class CallRow:
     cost: str | None = None
 
 
+class CallPlace(Struct, kw_only=True, gc=False):
+    """Where a call stands among those of its run: all that its name (round 2.1) and its tools' follow from."""
+
+    span_id: str
+    round: int
+    scope: int
+    start_unix_ns: int
+
+
 class ToolRow(Struct, kw_only=True, gc=False):
     span_id: str
     name: str

@@ -5,7 +5,7 @@ const KEYS = [
   ["Everywhere", [["/", "to the search or the query line"], ["?", "this list"], ["Esc", "close what is open"]]],
   ["Runs", [["j k", "next run, run before"], ["Enter", "open it"], ["Tab", "take a completion"], ["↑ ↓", "choose among completions"], ["⌫", "in an empty line: edit the last condition"]]],
   ["Live", [["p", "pause, go on"], ["f", "full screen"]]],
-  ["A run", [["w s", "zoom in, out"], ["a d", "move"], ["[ ]", "parent, child"], ["f", "first token"], ["c", "critical path"]]],
+  ["A run", [["w s", "zoom in, out about the chosen span"], ["a d", "move through time"], ["j k", "next span, span before"], ["[ ]", "parent, child"], ["f", "first token"], ["c", "critical path"], ["← →", "among the rows: fold or to the parent, open"], ["+ - 0", "among the rows: zoom in, out, all of the run"], ["PgUp PgDn Home End", "among the rows: further at once"]]],
 ];
 const QUERY = [
   ["Conditions: all must hold", [

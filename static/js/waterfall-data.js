@@ -1,3 +1,5 @@
+import { Beside } from "sixstage/waterfall-beside.js";
+
 /* The waterfall's columns as rows. A row is made when it is drawn, so that 100,000 of them cost nothing before. */
 const GAPS = new Set(["tool_parsing", "orchestration"]);
 const KINDS = { a: "agent", c: "call", t: "tool", s: "span" };
@@ -15,6 +17,7 @@ export class Rows {
     this.raw_shown = false;
     this.layPhases();
     this.parents = parentsOf(this.depth);
+    this.beside = new Beside(this);
   }
 
   /* By row: the pieces of the wall that were its own, and the gaps that it ended. */
@@ -74,7 +77,7 @@ export class Rows {
     return {
       id: this.id(i), depth: this.depth[i], from, to, kind: this.kind(i), name: this.name(i), span_name: this.span_name(i),
       parent: this.is_parent(i), failed: this.failed.has(i), note: this.notes.get(i), open: this.open.has(i),
-      round: call?.[1], first: this.raw_shown ? null : call?.[2] ?? null,
+      beside: this.beside.at(i), round: call?.[1], first: this.raw_shown ? null : call?.[2] ?? null,
       folded: folded && !this.raw_shown, gaps: this.raw_shown ? [] : this.gaps.get(i) ?? [],
       blocks: this.raw_shown ? this.rawBlocks(i, from, to) : folded ? this.below(i) : this.blocks(i),
     };

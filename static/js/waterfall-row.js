@@ -1,9 +1,9 @@
 /* One row of the waterfall as nodes. Names are text, never markup. */
-import { count, durationNodes } from "sixstage/figures.js";
+import { count, duration, durationNodes, plural } from "sixstage/figures.js";
 import { LABELS, cssName } from "sixstage/stages.js";
 
 const KINDS = { agent: ["A", "agent"], call: ["M", "model call"], tool: ["T", "tool"], span: ["·", "span"] };
-const HAIR = .04; // per cent of a lane
+const HAIR = .04, COARSE = .15; // per cent of a lane; a folded row shows in small what may be thousands
 const DEEP = 12; // from here on a row says how deep it is
 
 function node(tag, className, ...children) {
@@ -35,6 +35,7 @@ function nameCell(row, folded, indent) {
   name.title = row.span_name && row.span_name !== row.name ? `${row.name} (${row.span_name})` : row.name;
   const cell = node("div", "wf-name", twist, mark, name);
   if (row.failed) cell.append(Object.assign(node("span", "st bad", node("span", "sr", "failed")), { title: "failed" }));
+  if (row.beside) cell.append(besideMark(row.beside));
   if (row.round) cell.append(node("span", "round", row.round));
   else if (row.depth > DEEP) cell.append(Object.assign(node("span", "round", count(row.depth)), { title: `${row.depth} levels deep` }));
   cell.style.setProperty("--depth", indent);
@@ -42,20 +43,35 @@ function nameCell(row, folded, indent) {
   return cell;
 }
 
+function besideMark({ count: siblings, stretches }) {
+  const says = `at the same time as ${plural(siblings, "sibling")}`, mark = node("span", "beside", node("span", "sr", says));
+  const sign = mark.appendChild(node("span", "", node("i", "lg-beside"), `+${count(siblings)}`));
+  sign.setAttribute("aria-hidden", true);
+  mark.title = `${says}, for ${duration(stretches.reduce((sum, [from, to]) => sum + to - from, 0))}`;
+  return mark;
+}
+
 /** The part of a row that changes with the view. */
 export function drawLane(row, view, narrow) {
   const cell = node("div", "wf-lane");
   cell.setAttribute("role", "gridcell");
-  if (!row.blocks.length) add(cell, view, row.from, row.to, `blk agent${row.open ? " is-open" : ""}`);
-  for (const [owner, from, to] of row.gaps) add(cell, view, from, to, `blk gap sg-${cssName(owner)}`);
-  if (!narrow) cell.append(...gapLabel(row, view));
+  if (!row.blocks.length || (row.kind === "agent" && !row.folded)) add(cell, view, row.from, row.to, `blk agent${row.open ? " is-open" : ""}`);
+  const longest = narrow ? undefined : longestOf(row.gaps), named = longest && hasRoom(longest, view);
+  for (const gap of row.gaps) add(cell, view, gap[1], gap[2], `blk gap sg-${cssName(gap[0])}${named && gap === longest ? " is-named" : ""}`);
+  if (longest) cell.append(...gapLabel(row, longest, named, view));
   const drawn = { true: -Infinity, false: -Infinity }; // what lies beside the path comes first, then the path, each in time order
   for (const [owner, from, to, estimated, aside] of row.blocks) {
-    // Of pieces that share a hair's breadth one is enough: a folded agent may hold thousands.
-    if (to > from && view.at(to) - drawn[aside] < HAIR) continue;
+    // Of pieces that share a hair's breadth one is enough.
+    if (to > from && view.at(to) - drawn[aside] < (row.folded ? COARSE : HAIR)) continue;
     drawn[aside] = view.at(to);
     const failed = row.failed && row.kind === "tool";
     add(cell, view, from, to, `blk ${row.folded ? "within " : ""}${failed ? "failed" : `sg-${cssName(owner)}`}${estimated ? " is-estimated" : ""}${aside ? " aside" : ""}`);
+  }
+  let shared = -Infinity;
+  for (const [from, to] of row.beside?.stretches ?? []) {
+    if (view.at(to) - shared < HAIR) continue;
+    shared = view.at(to);
+    add(cell, view, from, to, "shared");
   }
   const first = row.first == null ? -1 : view.at(row.first);
   if (first >= 0 && first <= 100) cell.append(Object.assign(node("i", "first"), { style: `left:${first}%`, title: "first output token" }));
@@ -73,13 +89,12 @@ export function drawLane(row, view, narrow) {
 /* One label a row, for the longest of its gaps: in it where it has room, else left of them all. Gaps too short to see
    are named in the rounds only. */
 const ROOM = 18;
-function gapLabel(row, view) {
-  const { gaps } = row;
-  if (!gaps.length) return [];
-  const [owner, from, to] = gaps.reduce((a, b) => b[2] - b[1] > a[2] - a[1] ? b : a);
-  const words = [`${LABELS[owner].toLowerCase()} `, ...durationNodes(to - from)];
-  const left = Math.max(0, view.at(from)), right = Math.min(100, view.at(to)), begin = view.at(gaps[0][1]);
-  if (right - left > ROOM) return [label(left, "in-gap", ...words)];
+const longestOf = gaps => gaps.reduce((a, b) => a && b[2] - b[1] <= a[2] - a[1] ? a : b, undefined);
+const hasRoom = ([, from, to], view) => Math.min(100, view.at(to)) - Math.max(0, view.at(from)) > ROOM;
+
+function gapLabel(row, [owner, from, to], named, view) {
+  const words = [`${LABELS[owner].toLowerCase()} `, ...durationNodes(to - from)], begin = view.at(row.gaps[0][1]);
+  if (named) return [label(Math.max(0, view.at(from)), `in-gap sg-${cssName(owner)}`, ...words)];
   // On the run's own row a label would stand on its line.
   if (!row.depth || begin < ROOM || begin > 104 || to - from < view.length * 2e-4) return [];
   return [label(begin, "gap-label", ...words)];

@@ -10,7 +10,7 @@ import { drawLane, drawRow } from "sixstage/waterfall-row.js";
 import { Tree } from "sixstage/waterfall-tree.js";
 import { View } from "sixstage/waterfall-view.js";
 
-const ROW = 26, SPARE = 6, NARROW = 640, PRINTED = 400, DEEPEST = 9, SQUEEZED = 5;
+const ROW = 26, SPARE = 6, NARROW = 640, PRINTED = 400, ONE_PAGE = 20, DEEPEST = 5;
 
 export class Waterfall {
   constructor(host, data) {
@@ -186,6 +186,9 @@ export class Waterfall {
       this.legs = legsOf(this.rows, shown);
       this.body.style.height = `${shown.length * ROW}px`;
       this.scroll.setAttribute("aria-rowcount", shown.length);
+      // Rows drawn further down would hold the scroller there, where there are none any more.
+      const most = Math.max(0, shown.length * ROW - this.scroll.clientHeight);
+      if (this.scroll.scrollTop > most) this.scroll.scrollTop = most;
     }
     this.host.style.setProperty("--bar", `${this.scroll.offsetWidth - this.scroll.clientWidth}px`);
     this.drawTime();
@@ -226,15 +229,15 @@ export class Waterfall {
       least = Math.min(least, depth);
       most = Math.max(most, depth);
     }
-    const base = Math.max(0, least - 2), reach = most - base, step = reach > DEEPEST ? SQUEEZED / reach : 1;
-    return { base, step };
+    const base = Math.max(0, least - 2);
+    return { base, step: Math.min(1, DEEPEST / (most - base)) };
   }
 
   /* The row at a place, made anew only in what has changed since it was last drawn. */
   line(place, narrow, { base, step }) {
     const i = this.shown[place], folded = this.tree.folded.has(i), selected = i === this.chosen;
     const indent = ((this.rows.depth[i] - base) * step).toFixed(2);
-    const state = `${place} ${folded} ${selected} ${narrow} ${indent}`, known = this.lines.get(i);
+    const state = `${place} ${folded} ${selected} ${narrow} ${indent} ${this.rows.raw_shown}`, known = this.lines.get(i);
     if (known?.state === state && known.version === this.version) return known;
     const row = this.rows.row(i, folded), { version } = this;
     if (known?.state === state) {
@@ -262,6 +265,7 @@ export class Waterfall {
   print(begins) {
     this.printing = begins;
     this.host.classList.toggle("is-printed", begins);
+    this.host.classList.toggle("is-long", begins && this.shown.length > ONE_PAGE);
     if (begins) this.scroll.scrollTop = 0;
     this.drawRows();
   }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import time
 from collections.abc import Iterator
 
@@ -14,17 +16,22 @@ from tests.browser.test_every_page import LOOKS, SERIOUS
 from tests.instance import Instance
 from tests.integration.engines import served as pages
 from tests.integration.engines.served import Handler, serving
+from tests.large_runs import MS, LargeRun
 from tests.polling import until
 
-NAME = "vllm-in-the-browser"
+NAME, MODEL = "vllm-in-the-browser", "tiny-llama"
 
 
 def rising(began_s: float) -> pages.Answer:
+    """A real page whose counters rise, and whose batch grows and shrinks."""
+
     def answer(handler: Handler) -> None:
         number = int((time.monotonic() - began_s) * 10)
-        handler.answer(
-            pages.REAL.replace(b"7283.0", b"%d.0" % (7283 + number)).replace(b"26.0\n", b"%d.0\n" % (26 + number))
-        )
+        page = pages.REAL.replace(b"7283.0", b"%d.0" % (7283 + number)).replace(b"26.0\n", b"%d.0\n" % (26 + number))
+        for gauge, value in ((b"num_requests_running", number % 23), (b"kv_cache_usage_perc", number % 23 / 25)):
+            line = b'vllm:%s{engine="0",model_name="%s"}' % (gauge, MODEL.encode())
+            page = page.replace(line + b" 0.0", line + b" %.2f" % value)
+        handler.answer(page)
 
     return answer
 
@@ -100,3 +107,34 @@ def test_a_target_is_added_and_refused_in_words(open_page: Open, engines: dict[s
     page.get_by_role("button", name="Add engine").click()
     expect(page.get_by_role("alert")).to_contain_text("link-local")
     expect(page.get_by_label("Metrics")).to_have_value("http://169.254.169.254/latest")
+
+
+@pytest.mark.parametrize(("theme", "width"), LOOKS[::3])
+def test_a_call_shows_what_its_engine_was_doing_meanwhile(
+    open_page: Open, instance: Instance, engines: dict[str, int], theme: str, width: int
+) -> None:
+    """Real scrapes around a call of the only engine that serves its model."""
+    until(lambda: scrapes(instance, engines[NAME]) >= 5, 60, "there are scrapes before the call")
+    run = LargeRun("watched-agent", 3_000 * MS)
+    told = {"gen_ai.operation.name": "chat", "gen_ai.request.model": MODEL}
+    call = run.add(f"chat {MODEL}", 100 * MS, 2_900 * MS, run.root, **told).hex()
+    run_id = run.send(instance.otlp_http)
+
+    def state() -> dict | None:
+        answer = instance.api.get(f"/runs/{run_id}")
+        return answer.json()["calls"][0]["engine_state"] if answer.status_code == 200 else None
+
+    until(lambda: (found := state()) and found["state"]["after"], 60, "the scrape after the call has come")
+    page = open_page(f"/runs/{run_id}#span={call}", theme=theme, width=width)
+    side = page.locator("#side")
+    expect(side).to_contain_text("Its engine meanwhile")
+    expect(side.get_by_role("link", name=NAME)).to_have_attribute("href", re.compile(f"/engines/{engines[NAME]}"))
+    for strip in ("Running", "Waiting", "KV cache"):
+        row = side.locator(".strip", has_text=strip)
+        assert len(re.findall(r"[ML]", row.locator(".spark-line").get_attribute("d") or "")) >= 3
+        expect(row.locator(".strip-call")).to_have_attribute("width", re.compile(r"^[1-9]"))
+    row = page.get_by_role("region", name="Engines meanwhile").get_by_role("row", name=NAME)
+    expect(row).to_contain_text(re.compile(r"\d"))
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    if shots := os.environ.get("PAGE_SHOTS"):
+        page.screenshot(path=f"{shots}/engine-{theme}-{width}.png", full_page=True)

@@ -8,6 +8,9 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Open
 from tests.browser.traffic import HOSTILE, LARGE, Traffic
+from tests.instance import Instance
+from tests.large_runs import MS, LargeRun
+from tests.polling import until
 
 ROW = ".wf-row"
 
@@ -91,6 +94,81 @@ def test_prompts_show_other_scripts_and_name_marks_that_turn_text(open_page: Ope
     page.locator(ROW, has_text="tiny-70b").first.click()
     _unfold(page, "gen_ai.input.messages")
     expect(page.locator("#side details[open] pre")).to_contain_text("你好 مرحبا 🙂 ⟨U+202E⟩gnp.exe")
+
+
+def test_whatever_else_a_span_brings_is_shown_as_text(open_page: Open, instance: Instance) -> None:
+    bad = f"a\u202eb\x1b[31m{HOSTILE}"
+    run = LargeRun(bad, 900 * MS)
+    told = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.request.model": bad,
+        "gen_ai.conversation.id": bad,
+        "session.id": bad,
+    }
+    call = run.add(
+        bad,
+        10 * MS,
+        700 * MS,
+        run.root,
+        **told,
+        **{bad: bad, "url": "javascript:alert(1)", "image": "data:image/svg+xml;base64," + "PHN2" * 90},
+    )
+    span = next(span for span in run.spans if span.span_id == call)
+    span.status.code, span.status.message = span.status.STATUS_CODE_ERROR, bad
+    event = span.events.add(name=bad, time_unix_nano=span.start_time_unix_nano)
+    event.attributes.add(key=bad).value.string_value = bad
+    run_id = run.send(instance.otlp_http)
+    until(lambda: instance.api.get(f"/runs/{run_id}").status_code == 200, 60, "the run is seen")
+    page = open_page(f"/runs/{run_id}#span={call.hex()}")
+    expect(page.locator("#side .side-status").first).to_contain_text("a⟨U+202E⟩b␛[31m<img")
+    for summary in page.locator("#side summary").all():
+        if summary.is_visible():
+            summary.click()
+    for place in (".crumb", "h1", ".run-who", "#side .side-title", "#side .attrs", "#side details[open] pre"):
+        expect(page.locator(place, has_text="a⟨U+202E⟩b␛[31m<img").first).to_be_visible()
+    assert (
+        page.locator(
+            "img, svg script, #side script, main script:not([type='application/json']), [href^=javascript]"
+        ).count()
+        == 0
+    )
+    assert page.title() != "owned"
+
+
+def test_spans_that_run_at_the_same_time_say_so(open_page: Open, traffic: Traffic) -> None:
+    page = open_page(f"/runs/{traffic.shop[0]}")
+    for tool in ("search_orders", "get_policy"):
+        row = page.locator(ROW, has_text=tool)
+        expect(row).to_contain_text("at the same time as 1 sibling")
+        expect(row.locator(".shared")).to_have_count(1)
+    assert page.locator(f"{ROW} .beside").count() == 2
+    lines = page.locator(".shared").evaluate_all("all => all.map(each => [each.style.left, each.style.width].join())")
+    assert len(set(lines)) == 1, "both mark the same stretch of time"
+
+
+def test_the_keys_are_listed(open_page: Open, traffic: Traffic) -> None:
+    page = open_page(f"/runs/{traffic.shop[0]}")
+    expect(page.locator("#side .side-title")).to_be_visible()
+    page.keyboard.press("?")
+    keys = page.get_by_role("dialog", name="Keys")
+    expect(keys).to_contain_text("critical path")
+    expect(keys).to_contain_text("next span")
+    page.keyboard.press("Escape")
+    expect(keys).to_have_count(0)
+
+
+def test_the_way_back_keeps_range_and_zone(open_page: Open, traffic: Traffic) -> None:
+    page = open_page("/runs?range=6h&zone=Asia%2FTokyo")
+    page.locator(f"a[href*='{traffic.shop[0]}']").first.click()
+    expect(page.locator(".run-who")).to_contain_text("Tokyo")
+    for name in ("Runs", "Live"):
+        link = page.get_by_role("navigation", name="Pages").get_by_role("link", name=name)
+        expect(link).to_have_attribute("href", re.compile(r"\?(?=.*range=6h)(?=.*zone=Asia%2FTokyo)"))
+    page.get_by_role("navigation", name="Where this run is").get_by_role("link", name="Runs").click()
+    page.wait_for_url("**/runs?*")
+    expect(page.get_by_role("navigation", name="Time range").get_by_role("link", name="6 h")).to_have_attribute(
+        "aria-current", "true"
+    )
 
 
 def _unfold(page: Page, key: str) -> None:

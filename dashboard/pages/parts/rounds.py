@@ -10,12 +10,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
+from typing import Generic, TypeVar
 
 from dashboard.figures import Figure, costs_together, exact_together, share_of
-from ingest.read.values import CallRow, RunDetail, ToolRow
+from ingest.read.values import CallPlace, CallRow, RunDetail, ToolRow
 
 from .bar import ORDER, Segment, segments_of
 
+Placed = TypeVar("Placed", CallRow, CallPlace)
 PARTS = (
     ("reading", ("prefill", "re_encoding")), ("writing", ("decode", "continue_decode")),
     ("parsing", ("tool_parsing",)), ("tools", ("tool_execution",)),
@@ -51,7 +53,7 @@ class Round:
         return sum(tool.attempts - 1 for tool in self.tools if tool.attempts > 1)
 
 
-def labels(calls: list[CallRow]) -> dict[str, str]:
+def labels(calls: Iterable[CallRow | CallPlace]) -> dict[str, str]:
     """By call: 1, 2, 3 for the run's own, 2.1, 2.2 for those of agents that round 2 set to work."""
     found: dict[str, str] = {}
     own, inner = 0, 0
@@ -69,30 +71,37 @@ def tools_of(run: RunDetail) -> dict[str, list[ToolRow]]:
     """By call: the tools it asked for. Of several calls with one round number (agents side by side) the latest
     that had started."""
     asked: dict[str, list[ToolRow]] = defaultdict(list)
-    asking = Asking(run.calls)
+    asking: Asking[CallRow] = Asking(run.calls)
     for tool in run.tools:
         if (call := asking.call(tool)) is not None:
             asked[call.span_id].append(tool)
     return asked
 
 
-class Asking:
+class Asking(Generic[Placed]):
     """Which call asked for a tool. Calls come in the order of their start."""
 
-    def __init__(self, calls: list[CallRow]) -> None:
-        self.of_scope: dict[int, list[CallRow]] = defaultdict(list)
-        self.of_round: dict[tuple[int, int], list[CallRow]] = defaultdict(list)
+    def __init__(self, calls: Iterable[Placed]) -> None:
+        self.of_scope: dict[int, list[Placed]] = defaultdict(list)
+        self.of_round: dict[tuple[int, int], list[Placed]] = defaultdict(list)
         for call in calls:
             self.of_scope[call.scope].append(call)
             self.of_round[call.scope, call.round].append(call)
 
-    def call(self, tool: ToolRow) -> CallRow | None:
+    def call(self, tool: ToolRow) -> Placed | None:
         """The latest of its round that had started before it, else the latest of its agent."""
         for calls in (self.of_round.get((tool.scope, tool.round), []), self.of_scope.get(tool.scope, [])):
-            at = bisect_right(calls, tool.start_unix_ns, key=lambda call: call.start_unix_ns)
+            if len(calls) == 1:  # nearly always
+                at = int(calls[0].start_unix_ns <= tool.start_unix_ns)
+            else:
+                at = bisect_right(calls, tool.start_unix_ns, key=_start_of)
             if at:
                 return calls[at - 1]
         return None
+
+
+def _start_of(call: CallRow | CallPlace) -> int:
+    return call.start_unix_ns
 
 
 def rounds(run: RunDetail, most: int | None = None) -> list[Round]:

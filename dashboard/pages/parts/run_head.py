@@ -10,25 +10,39 @@ from dashboard.pages.parts import bar
 from ingest.read.values import RunDetail
 from ingest.stages.model import Outside, Source
 
+MODEL_PARTS = ("prefill", "decode", "re_encoding", "continue_decode")
+
 
 def split(run: RunDetail) -> list[dict[str, Any]]:
     """All ten, rounded together so that they add up to the wall above them."""
     parts, sources = bar.amounts(run), _sources_ns(run)
     figures = exact_together(list(parts.values()), run.wall_ns)
     most = max(parts, key=parts.__getitem__)
+    # Nothing measured where the source is unknown is not zero: its time lies in model_unsplit, or, where no span tells
+    # of a model at all, in orchestration.
+    unknown = {stage for stage in parts if run.sources.get(stage) == Source.UNKNOWN}
+    if any(warning.code == "model_not_instrumented" for warning in run.warnings):
+        unknown |= {*MODEL_PARTS}
     return [
         {
             "stage": stage,
             "ns": ns,
-            # Nothing measured where the source is unknown is not zero: its time lies in model_unsplit.
-            "figure": NOT_KNOWN if not ns and run.sources.get(stage) == Source.UNKNOWN else figure,
-            "share": None if not ns and run.sources.get(stage) == Source.UNKNOWN else share_of(ns, run.wall_ns),
+            "figure": NOT_KNOWN if not ns and stage in unknown else figure,
+            "share": None if not ns and stage in unknown else share_of(ns, run.wall_ns),
             "most": ns > 0 and stage == most,
-            "source": run.sources.get(stage) or _weakest(sources.get(stage, {})),
+            "source": _source(run, stage, ns, stage in unknown, sources.get(stage, {})),
+            "of_some_calls": ns > 0 and stage in unknown,
             "sources_ns": list(sources[stage].items()) if len(sources.get(stage, {})) > 1 else [],
         }
         for (stage, ns), figure in zip(parts.items(), figures, strict=True)
     ]
+
+
+def _source(run: RunDetail, stage: str, ns: int, unknown: bool, by_source: dict[str, int]) -> str | None:
+    """What is measured of a stage that is unknown for other calls keeps the source that measured it."""
+    if unknown:
+        return _weakest(by_source) if ns else Source.UNKNOWN
+    return run.sources.get(stage) or _weakest(by_source)
 
 
 def _sources_ns(run: RunDetail) -> dict[str, dict[str, int]]:

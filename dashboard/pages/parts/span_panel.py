@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from dashboard.figures import Figure, count, duration, exact, exact_together, percent, share_of, size
-from ingest.read.values import CallRow, RunDetail, SpanRow, ToolRow
+from ingest.read.values import CallPlace, CallRow, RunDetail, SpanRow, ToolRow
 
 from .bar import LABELS, Segment, css_name, segments_of
 from .rounds import Asking, labels
@@ -70,8 +70,9 @@ class Panel:
     stored: bool = True
 
 
-def panel(run: RunDetail, span_id: str, span: SpanRow | None) -> Panel | None:
-    """None where neither the store nor the run knows the span."""
+def panel(run: RunDetail, span_id: str, span: SpanRow | None, places: Sequence[CallPlace]) -> Panel | None:
+    """None where neither the store nor the run knows the span. Of the run only what is of the span is asked;
+    ``places`` are those of all of its calls."""
     call = next((c for c in run.calls if c.span_id == span_id), None)
     tool = next((t for t in run.tools if t.span_id == span_id), None)
     fact = call or tool
@@ -85,7 +86,7 @@ def panel(run: RunDetail, span_id: str, span: SpanRow | None) -> Panel | None:
         span_id=span_id,
         start_unix_ns=fact.start_unix_ns if fact else span.start_unix_ns if span else run.start_unix_ns,
         status=_status(call, tool, span),
-        about=_about(run, call, tool, span),
+        about=_about(run, call, tool, span, places),
         segments=segments,
         split=split,
         facts=_call_facts(call) if call else _tool_facts(tool) if tool else _span_facts(run, span_id, span),
@@ -114,10 +115,11 @@ def _status(call: CallRow | None, tool: ToolRow | None, span: SpanRow | None) ->
     return None
 
 
-def _about(run: RunDetail, call: CallRow | None, tool: ToolRow | None, span: SpanRow | None) -> list[str]:
-    named = labels(run.calls)
-    asking = call or (Asking(run.calls).call(tool) if tool else None)
-    words = [f"round {named[asking.span_id]}"] if asking else []
+def _about(
+    run: RunDetail, call: CallRow | None, tool: ToolRow | None, span: SpanRow | None, places: Sequence[CallPlace]
+) -> list[str]:
+    asking: CallRow | CallPlace | None = call or (Asking(places).call(tool) if tool else None)
+    words = [f"round {labels(places)[asking.span_id]}"] if asking else []
     if call and call.engine:
         words.append(call.engine)
     if span and not fact_names(call, tool, span.name):

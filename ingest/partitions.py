@@ -20,19 +20,25 @@ def today(now_ns: int) -> dt.date:
 
 
 def ensure_partitions(now_ns: int) -> list[str]:
-    """Make what is missing of yesterday's to the day after tomorrow's partitions; returns the names made."""
+    """Make what is missing of yesterday's to the day after tomorrow's partitions; returns the names made.
+
+    Each is made apart and then attached, in a transaction of its own. `CREATE TABLE … PARTITION OF` would lock its
+    parent against every reader and writer, and several parents at once are a deadlock with whoever writes to them.
+    """
     days = [today(now_ns) + dt.timedelta(days=offset) for offset in range(-1, AHEAD_DAYS + 1)]
     wanted = {f"{table}_{day:%Y%m%d}": (table, day) for table in PARTITIONED for day in days}
-    if not wanted.keys() - existing_partitions():
-        return []
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
-        missing = sorted(wanted.keys() - existing_partitions())
-        for name in missing:
+    made = []
+    for name in sorted(wanted.keys() - existing_partitions()):
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
+            if name in existing_partitions():
+                continue  # another process was first
             table, day = wanted[name]
             after = day + dt.timedelta(days=1)
-            cursor.execute(f"CREATE TABLE {name} PARTITION OF {table} FOR VALUES FROM ('{day}') TO ('{after}')")
-    return missing
+            cursor.execute(f"CREATE TABLE {name} (LIKE {table} INCLUDING ALL)")
+            cursor.execute(f"ALTER TABLE {table} ATTACH PARTITION {name} FOR VALUES FROM ('{day}') TO ('{after}')")
+        made.append(name)
+    return made
 
 
 def existing_partitions() -> set[str]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 
+import psycopg
 import pytest
+from django.db import connection
 
 from ingest.models import DirtyTrace, Trace
 from ingest.partitions import PARTITIONED, drop_expired, ensure_partitions, existing_partitions
@@ -22,6 +24,19 @@ def test_it_makes_yesterday_to_the_day_after_tomorrow_once() -> None:
     assert set(made) <= existing_partitions()
     assert ensure_partitions(LATE_NS) == []
     assert len(ensure_partitions(LATE_NS + DAY_NS)) == len(PARTITIONED)
+
+
+def test_it_waits_for_no_writer() -> None:
+    """Nor do writers wait: each would hold what the other needs, table by table."""
+    ours = connection.get_connection_params()
+    dsn = {name: ours[name] for name in ("dbname", "user", "password", "host", "port") if ours.get(name)}
+    with psycopg.connect(**dsn) as writer, connection.cursor() as cursor:
+        for table in PARTITIONED:
+            writer.execute(f"LOCK TABLE {table} IN ROW EXCLUSIVE MODE")  # as any COPY or DELETE holds it
+        cursor.execute("SET LOCAL lock_timeout = '5s'")
+        assert ensure_partitions(LATE_NS)
+        writer.execute("SET LOCAL lock_timeout = '5s'")
+        writer.execute("DELETE FROM ingest_chunk WHERE day = '2000-01-01'")
 
 
 def test_it_drops_what_is_older_than_it_keeps_and_forgets_its_traces() -> None:

@@ -58,10 +58,17 @@ def save(request: HttpRequest, told: Saving) -> Any:
     return Status(201, save_view(access, request.user, told.name, told.address, shared=told.shared))
 
 
+@views.get("/{int:view_id}", response={200: SavedView, **READ}, summary="One saved view")
+def one(request: HttpRequest, view_id: int) -> Any:
+    access: Access = request.access  # type: ignore[attr-defined]
+    found = next((view for view in list_views(access, request.user) if view.id == view_id), None)
+    return found or Status(404, {"detail": f"there is no view {view_id} that you see"})
+
+
 @views.delete("/{int:view_id}", response={204: None, 403: Problem, **READ}, summary="Remove a view")
 def remove(request: HttpRequest, view_id: int) -> Any:
     access: Access = request.access  # type: ignore[attr-defined]
-    if not remove_view(access, request.user, view_id):
+    if view_id >= 2**63 or not remove_view(access, request.user, view_id):
         return Status(404, {"detail": f"there is no view {view_id} that you see"})
     return Status(204, None)
 

@@ -15,6 +15,7 @@ from benchmarks.idle import cpu_share, memory_bytes
 from benchmarks.loads import Loads, say
 from benchmarks.meter import Meter
 from benchmarks.report import Floor, Result, Row
+from benchmarks.seen import measure_seen
 from benchmarks.steady import find_steady, highest_steady
 from benchmarks.visible import RATE, Visible, at_share, measure_visible
 from tests.instance import STOPPED_WITHIN_S, Instance, running_instance
@@ -76,6 +77,7 @@ def _loaded(loads: Loads, plan: Plan) -> Result:
     rate = plan.rate or round((steady or tried[-1].rate) / 2)
     latency = loads.send("latency", rate * LATENCY_S, rate=rate)
     visible = measure_visible(loads)
+    seen_ms = measure_seen(loads, RATE)
     sizes: dict[str, int] = dict(loads.database.execute(TABLE_BYTES).fetchall())
     truths = loads.truths()
     say(f"reading {len(truths):,} runs back")
@@ -93,6 +95,7 @@ def _loaded(loads: Loads, plan: Plan) -> Result:
             *_sustained(steady, floor),
             Row(3, f"ack latency p99 at {rate:,} spans/s", latency_ms["p99"], 200, 50, "ms"),
             *_visible(visible),
+            *_seen(seen_ms),
             Row(5, "bytes on disk per span, indexes and all", sum(sizes.values()) / loads.acked, 450, 250, "bytes",
                 floor=Floor(floor["zstd_bytes"], "zstd of a batch")),
             *_idle(idle, memory),
@@ -109,6 +112,7 @@ def _loaded(loads: Loads, plan: Plan) -> Result:
             "ack latency max ms": latency_ms["max"],
             "spans/s reached for row 3": latency.told["acked_spans_per_s"],
             **_visible_facts(visible),
+            "ack to painted on Live, p50 ms": f"{at_share(seen_ms, 0.5):.0f}" if seen_ms else "unknown: no Chromium",
             "CPU-seconds by process": {name: round(spent, 2) for name, spent in cpu_s.items()},
             "bytes per span by table": {name: round(size / loads.acked) for name, size in sizes.items() if size},
             "idle, percent of a core by process": {name: round(share * 100, 2) for name, share in idle.items()},
@@ -143,6 +147,13 @@ def _visible(visible: Visible) -> list[Row]:
         return []
     what = f"ack to visible and announced, p99 at {RATE:,} spans/s"
     return [Row(4, what, at_share(visible.both_ms, 0.99), 2_000, 700, "ms")]
+
+
+def _seen(seen_ms: list[float] | None) -> list[Row]:
+    if not seen_ms:
+        return []
+    what = f"ack to its row painted on Live in Chromium, p99 of {len(seen_ms)} at {RATE:,} spans/s"
+    return [Row(4, what, at_share(seen_ms, 0.99), 2_000, 700, "ms")]
 
 
 def _visible_facts(visible: Visible) -> dict[str, Any]:

@@ -7,8 +7,7 @@ whether its figures are the API's, and how long after the acknowledgement a run 
 from __future__ import annotations
 
 import argparse
-import os
-import shutil
+import json
 import statistics
 import subprocess
 import sys
@@ -17,12 +16,19 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from playwright.sync_api import CDPSession, Page, sync_playwright
+from playwright.sync_api import CDPSession, Page
+
+from benchmarks.loads import SPANS_A_TRACE
+from benchmarks.seen import chromium_path, live_page, look
 
 ROOT = Path(__file__).resolve().parent.parent
-CHROMIUMS = ("chromium", "chromium-browser", "google-chrome", "chrome")
-SAMPLES = 20
-FIGURE = "#live-figures .kpi:first-child .kpi-sides"
+SAMPLES, TENTHS = 20, 10
+PARTS = {
+    "busy": "TaskDuration", "CPU": "ThreadTime", "script": "ScriptDuration", "layout": "LayoutDuration",
+    "style": "RecalcStyleDuration",
+}  # fmt: skip
+HEAP_GROWTH_MOST = 1.1
+CAUGHT_UP_S = 120.0
 
 
 def main() -> int:
@@ -32,67 +38,77 @@ def main() -> int:
     parser.add_argument("--rate", type=int, default=1_000, help="spans a second")
     parser.add_argument("--seconds", type=int, default=600)
     options = parser.parse_args()
-    path = os.environ.get("CHROMIUM") or next((found for name in CHROMIUMS if (found := shutil.which(name))), None)
-    if path is None:
+    chromium = chromium_path()
+    if chromium is None:
         parser.error("no Chromium on the PATH; CHROMIUM names one")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 1280, "height": 900})
-        page.goto(f"{options.web}/live?range=15m")
-        page.locator("#stage-plot .main-svg").first.wait_for(timeout=120_000)
-        seen_ms = sorted(seen_after_ms(page, options) for _ in range(SAMPLES))
+    with live_page(chromium, options.web) as page:
+        probes = iter(range(SAMPLES))
+        seen_ms = look(page, options.otlp, lambda: next(probes, None) is not None)
         print(f"acknowledged to seen, calm: p50 {statistics.median(seen_ms):.0f} ms, most {seen_ms[-1]:.0f} ms")
         session = page.context.new_cdp_session(page)
         session.send("Performance.enable")
         load = _load(options)
         try:
-            report(session, page, options)
+            flat = report(session, page, options)
+            load.wait()
+            alike = figures_alike(page, options)
         finally:
             load.terminate()
-            load.wait()
-        browser.close()
-    return 0
+    return 0 if flat and alike else 1
 
 
-def seen_after_ms(page: Page, options: argparse.Namespace) -> float:
-    """From the answer to a run's spans until its row stands in the page."""
-    trace, span = os.urandom(16).hex(), os.urandom(8).hex()
-    end_ns = time.time_ns()
-    told = {
-        "traceId": trace, "spanId": span, "name": "invoke_agent probe", "kind": 1,
-        "startTimeUnixNano": str(end_ns - 10**9), "endTimeUnixNano": str(end_ns),
-        "attributes": [{"key": "gen_ai.operation.name", "value": {"stringValue": "invoke_agent"}}],
-    }  # fmt: skip
-    called = told | {
-        "spanId": os.urandom(8).hex(), "parentSpanId": span, "name": "chat",
-        "attributes": [{"key": "gen_ai.operation.name", "value": {"stringValue": "chat"}}],
-    }  # fmt: skip
-    body = {"resourceSpans": [{"scopeSpans": [{"spans": [told, called]}]}]}
-    httpx.post(f"{options.otlp}/v1/traces", json=body).raise_for_status()
-    acknowledged = time.monotonic()
-    page.locator(f'#finishing [data-run="{trace}-{span}"]').wait_for(timeout=30_000)
-    seen = time.monotonic()
-    page.wait_for_timeout(400)  # so that samples meet the page's pace at any point of it
-    return (seen - acknowledged) * 1000
-
-
-def report(session: CDPSession, page: Page, options: argparse.Namespace) -> None:
-    """A line a tenth of the time: share of it that the main thread was busy, and its heap after a collection."""
-    before = _metrics(session)
-    for _ in range(10):
-        page.wait_for_timeout(options.seconds * 100)
+def report(session: CDPSession, page: Page, options: argparse.Namespace) -> bool:
+    """A line a tenth of the time: how much of it the main thread was busy, as the clock and as its own CPU tell (they
+    part where others want the machine's cores), for what, and its heap after a collection. True where the heap does
+    not grow."""
+    before, heaps_mb = _metrics(session), []
+    for _ in range(TENTHS):
+        page.wait_for_timeout(options.seconds * 1000 / TENTHS)
+        now = _metrics(session)
+        took_s = now["Timestamp"] - before["Timestamp"]
+        told = {name: (now[key] - before[key]) / took_s for name, key in PARTS.items()}
         session.send("HeapProfiler.collectGarbage")
         now = _metrics(session)
-        busy = (now["TaskDuration"] - before["TaskDuration"]) / (now["Timestamp"] - before["Timestamp"])
-        print(f"busy {busy:.1%}, heap {now['JSHeapUsedSize'] / 1e6:.1f} MB, {now['Nodes']:.0f} nodes", flush=True)
+        heaps_mb.append(now["JSHeapUsedSize"] / 1e6)
+        shares = ", ".join(f"{name} {share:.1%}" for name, share in told.items())
+        print(f"{shares}; heap {heaps_mb[-1]:.1f} MB, {now['Nodes']:.0f} nodes", flush=True)
         before = now
-    print(f"the page says {page.locator(FIGURE).inner_text()!r}, the API {_api(options)} runs in the last 5 minutes")
+    growth = statistics.mean(heaps_mb[-3:]) / statistics.mean(heaps_mb[1:4])
+    print(f"heap of the last three tenths against the second to fourth: {growth:.2f} (bar: {HEAP_GROWTH_MOST})")
+    return bool(growth <= HEAP_GROWTH_MOST)
 
 
-def _api(options: argparse.Namespace) -> int:
-    now_ns = time.time_ns()
-    asked = {"from": now_ns - 300 * 10**9, "to": now_ns, "of": "runs"}
-    return int(httpx.get(f"{options.web}/api/v1/summary", params=asked).raise_for_status().json()["runs"])
+def figures_alike(page: Page, options: argparse.Namespace) -> bool:
+    """Runs, mean wall and mean of each stage of every full step of the page's chart, against the API's, once the page
+    has caught up with the end of the load."""
+    until_s, sent = time.monotonic() + CAUGHT_UP_S, options.rate * options.seconds // SPANS_A_TRACE
+    while True:
+        shown = json.loads(page.locator("#stage-data").text_content() or "{}")
+        told = _told(options, shown)
+        apart = [i for i, step in enumerate(told) if step != _step(shown, i)]
+        runs = sum(step["runs"] for step in told)
+        if (runs >= sent and not apart) or time.monotonic() > until_s:
+            break
+        page.wait_for_timeout(2_000)
+    print(f"figures of {len(told)} steps with {runs:,} runs of {sent:,} sent: {len(apart)} differ from the API's")
+    return not apart and runs >= sent
+
+
+def _step(shown: dict[str, Any], i: int) -> dict[str, Any]:
+    stages = {stage["stage"]: stage["mean_ns"][i] for stage in shown["stages"]}
+    return {"runs": shown["runs"][i], "mean_wall_ns": shown["mean_wall_ns"][i], "mean_ns": stages}
+
+
+def _told(options: argparse.Namespace, shown: dict[str, Any]) -> list[dict[str, Any]]:
+    starts = shown["start_unix_ns"]
+    asked = {"from": starts[0], "to": starts[-1], "step": shown["step_s"], "zone": "UTC", "of": "runs"}
+    answer = httpx.get(f"{options.web}/api/v1/summary", params=asked, timeout=60).raise_for_status().json()
+    told = []
+    for step in answer["steps"]:
+        runs, totals = step["total"]["runs"], step["total"]["runs"]["totals_ns"]
+        means = {owner: ns // runs["count"] if runs["count"] else None for owner, ns in totals.items()}
+        told.append({"runs": runs["count"], "mean_wall_ns": runs["wall"]["mean_ns"], "mean_ns": means})
+    return told
 
 
 def _metrics(session: CDPSession) -> dict[str, Any]:
@@ -103,7 +119,7 @@ def _load(options: argparse.Namespace) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [sys.executable, str(ROOT / "tests/tools/otlp_load.py"), f"{options.otlp}/v1/traces",
          "--rate", str(options.rate), "--spans", str(options.rate * options.seconds),
-         "--duration", str(options.seconds)],
+         "--live", "--window", str(options.seconds), "--duration", str(options.seconds)],
         stdout=subprocess.DEVNULL,
     )  # fmt: skip
 

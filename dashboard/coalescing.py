@@ -6,20 +6,22 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
 
 KEPT_MOST = 256
+T = TypeVar("T")
 
 
-class Coalesced:
+class Coalesced(Generic[T]):
     """Answers of this process by what was asked, each for a moment. A question is worked out once for all who ask it
     meanwhile."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[Hashable, tuple[float, bytes]] = OrderedDict()
+        self._kept: OrderedDict[Hashable, tuple[float, T]] = OrderedDict()
         self._locks: dict[Hashable, threading.Lock] = {}
         self._guard = threading.Lock()
 
-    def answer(self, question: Hashable, max_age_s: float, work_out: Callable[[], bytes]) -> bytes:
+    def answer(self, question: Hashable, max_age_s: float, work_out: Callable[[], T]) -> T:
         """An answer that was begun no longer ago than ``max_age_s``."""
         with self._guard:
             lock = self._locks.setdefault(question, threading.Lock())
@@ -28,7 +30,12 @@ class Coalesced:
             if kept is not None and time.monotonic() - kept[0] <= max_age_s:
                 return kept[1]
             begun_s = time.monotonic()
-            answer = work_out()
+            try:
+                answer = work_out()
+            except BaseException:
+                with self._guard:
+                    self._locks.pop(question, None)
+                raise
             with self._guard:
                 self._kept[question] = (begun_s, answer)
                 self._kept.move_to_end(question)
@@ -37,4 +44,4 @@ class Coalesced:
             return answer
 
 
-coalesced = Coalesced()
+coalesced: Coalesced[bytes] = Coalesced()

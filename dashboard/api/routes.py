@@ -20,7 +20,10 @@ from dashboard.api.engines import router as engines
 from dashboard.api.reports import router as reports
 from dashboard.api.shapes import OwnPrices, Prices, Problem, RunList, RunWhole, Summary, TraceWhole
 from dashboard.api.tables import runs_table, summary_table
+from dashboard.api.views import completion
+from dashboard.api.views import views as saved_views
 from dashboard.models import Role
+from dashboard.saved_views import ViewRefused
 from ingest.price_list import PricesRefused, parse, written
 from ingest.prices import read_tables, write_table
 from ingest.read.engine_state import join_engines
@@ -41,6 +44,8 @@ api.add_router("/deploys", deploys)
 api.add_router("/alerts", alerts)
 api.add_router("/silences", silences)
 api.add_router("/reports", reports)
+api.add_router("/views", saved_views)
+api.add_router("/completion", completion)
 
 BIGINT = {"ge": -(2**63), "le": 2**63 - 1}
 
@@ -99,7 +104,7 @@ def refused(request: HttpRequest, error: Exception) -> HttpResponse:
     return api.create_response(request, {"detail": str(error)} | ({} if at is None else {"at": at}), status=422)
 
 
-for _kind in (BadFilter, PricesRefused, *ALERTS_REFUSED):
+for _kind in (BadFilter, PricesRefused, ViewRefused, *ALERTS_REFUSED):
     api.add_exception_handler(_kind, refused)
 
 

@@ -11,18 +11,21 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import reverse
 
-from dashboard.coalescing import coalesced
+from dashboard.coalescing import Coalesced, coalesced
 from dashboard.pages.parts import charts, engine_tiles, kpis, window
 from dashboard.pages.parts.start import exporter
 from ingest.read import live as read
-from ingest.read.deploys import read_deploys
+from ingest.read.deploys import Deploy, read_deploys
 from ingest.read.engines import list_engines
 from ingest.scope import Scope
 
 HOUR_NS = 3600 * window.SECOND_NS
 FINISHING, FLYING = 12, 12
 NOW_KEPT_S, CHARTS_KEPT_S = 1.0, 5.0  # how old the answer to another tab's question may be
+DEPLOYS_KEPT_S = 30.0  # they are looked for in five weeks of day steps, and what they were does not change
 LONGEST_NS = 2**63 - 1
+
+_deploys: Coalesced[list[Deploy]] = Coalesced()
 
 
 def home(request: HttpRequest) -> HttpResponse:
@@ -97,7 +100,10 @@ def _now(scope: Scope, now_ns: int) -> dict[str, Any]:
 def _charts(scope: Scope, shown: window.Window, now_ns: int) -> dict[str, Any]:
     chosen = shown.range or window.USUAL
     steps = read.stage_steps(scope, shown.from_unix_ns, now_ns, chosen.step_s)
-    marks = charts.marks(read_deploys(scope, shown.from_unix_ns, now_ns))
+    deploys = _deploys.answer(
+        (scope, chosen.key), DEPLOYS_KEPT_S, lambda: read_deploys(scope, shown.from_unix_ns, now_ns)
+    )
+    marks = charts.marks(deploys)
     return {
         "range": chosen,
         "stage_series": charts.stage_series(steps, chosen.step_s) | {"marks": marks},

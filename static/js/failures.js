@@ -20,6 +20,7 @@ document.addEventListener("htmx:responseError", event => {
 });
 document.addEventListener("htmx:sendError", event => note(event.detail.target, "Not refreshed: the server cannot be reached. It is tried again with the next news."));
 document.addEventListener("htmx:timeout", event => note(event.detail.target, "Not refreshed: no answer within 20 seconds. It is tried again with the next news."));
+document.addEventListener("htmx:afterRequest", event => { if (event.detail.successful) clear(event.detail.target); });
 /* A span that is not stored answers 404 with words of its own. */
 document.addEventListener("htmx:beforeSwap", event => {
   if (event.detail.target.id === "side" && event.detail.xhr.status === 404) event.detail.shouldSwap = true;

@@ -1,4 +1,4 @@
-/* The charts of Live, drawn anew whenever their data has been fetched. */
+/* The charts of Live, each drawn anew when its own data has changed. */
 import { chart } from "sixstage/charts.js";
 import { heatChart } from "sixstage/heat-chart.js";
 import { drawSparks } from "sixstage/live-sparks.js";
@@ -14,16 +14,14 @@ function begin() {
   redraw = [
     chart(stages, width => stagesFigure(data("stage-data"), width), event => stagesClick(data("stage-data"), event)),
     heatChart(walls, () => data("heat-data")),
-    drawSparks,
   ];
   drawSparks();
 }
 
+const DRAWN_FROM = { "stage-data": () => redraw[0], "heat-data": () => redraw[1], "spark-data": () => drawSparks };
+
 begin();
-document.addEventListener("htmx:afterSwap", event => {
-  begin(); // the first run brings the charts
-  if (event.detail.target.id === "live-data") redraw.forEach(draw => draw());
-});
-document.addEventListener("htmx:oobAfterSwap", event => {
-  if (event.detail.target.id === "live-figures") drawSparks();
+document.addEventListener("htmx:afterSwap", begin); // the first run brings the charts
+document.addEventListener("live:shown", event => {
+  for (const [id, drawn] of Object.entries(DRAWN_FROM)) if (event.detail.changed.includes(id)) drawn()();
 });

@@ -1,4 +1,4 @@
-/* Key figures over the chosen range, as lines under them. Drawn again whenever tiles or data were fetched. */
+/* Key figures over the chosen range, as lines under them. Drawn again when their data has changed. */
 const NS = "http://www.w3.org/2000/svg", WIDTH = 120, HEIGHT = 26;
 
 function draw(svg, values) {

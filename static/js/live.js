@@ -1,4 +1,5 @@
 /* The Live page: news from the socket become one refresh a second of what they change, and one of the charts in ten. */
+import { layOver } from "sixstage/in-place.js";
 import { typing } from "sixstage/keys.js";
 import { paced } from "sixstage/paced.js";
 import { nowClock } from "sixstage/times.js";
@@ -31,6 +32,12 @@ document.addEventListener("htmx:configRequest", event => {
 document.addEventListener("htmx:beforeOnLoad", event => {
   const cause = event.detail.requestConfig?.triggeringEvent?.type ?? "";
   if (view.paused && cause.startsWith("live:")) event.preventDefault();
+});
+document.addEventListener("htmx:beforeSwap", event => {
+  if (!("inPlace" in event.detail.elt.dataset) || event.detail.isError) return;
+  event.detail.shouldSwap = false;
+  const changed = layOver(event.detail.serverResponse);
+  document.dispatchEvent(new CustomEvent("live:shown", { detail: { changed } }));
 });
 // Figures are over the last minutes, and runs in flight grow older: both change without news too.
 setInterval(all, CHARTS_MS);

@@ -19,8 +19,8 @@ export function stagesFigure(series, width) {
     data: traces,
     layout: {
       height: HEIGHT, margin: { l: 36, r: narrow ? 8 : LABELS_WIDTH, t: TOP, b: BOTTOM }, barmode: "stack", legend: { traceorder: "reversed" },
-      xaxis: { type: "date", range: [x[0], plotTime(String(BigInt(series.start_unix_ns.at(-1)) + BigInt(series.step_s) * 1000000000n))], nticks: narrow ? 4 : 7 },
-      yaxis: { range: [0, top], tickvals: ticks(top), ticktext: ticks(top).map(v => v === 0 ? "0\u202fs" : String(v)) },
+      xaxis: { type: "date", automargin: false, range: [x[0], plotTime(String(BigInt(series.start_unix_ns.at(-1)) + BigInt(series.step_s) * 1000000000n))], nticks: narrow ? 4 : 7 },
+      yaxis: { automargin: false, range: [0, top], tickvals: ticks(top), ticktext: ticks(top).map(v => v === 0 ? "0\u202fs" : String(v)) },
       shapes: marks(series).map(({ x: at }) => ({ type: "line", x0: at, x1: at, yref: "paper", y0: 0, y1: 1 })),
       annotations: [...markWords(series), ...(narrow ? [] : labels(series, top)), ...(filled ? [] : [nothing()])],
     },

@@ -10,21 +10,18 @@ function known(name) {
   try { return name ? new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone : null; } catch { return null; }
 }
 
-/** A Date whose getters tell the zone's clock: shifted by the zone's offset at that moment where it is not the browser's. */
+/** A Date whose UTC getters tell the zone's clock. (Its other getters tell the browser's zone, in which some of these
+    clock times may not exist.) */
 export const asDate = ns => shifted(Number(BigInt(ns) / 1000000n));
-const plain = ms => new Date(ms);
-const shifted = zoneName === own ? plain : ms => {
-  const at = fields(ms);
-  return new Date(at.year, at.month - 1, at.day, at.hour, at.minute, at.second, ms % 1000);
-};
+const shifted = ms => new Date(ms + (zoneName === own ? -new Date(ms).getTimezoneOffset() * 60000 : offset(ms)));
 const reader = new Intl.DateTimeFormat("en", { timeZone: zoneName, hourCycle: "h23", year: "numeric", month: "numeric", day: "numeric", hour: "numeric", minute: "numeric", second: "numeric" });
 const fields = ms => Object.fromEntries(reader.formatToParts(ms).filter(p => p.type !== "literal").map(p => [p.type, Number(p.value)]));
 const now = () => shifted(Date.now());
 
-export const minute = d => `${two(d.getHours())}:${two(d.getMinutes())}`;
-export const clock = d => `${minute(d)}:${two(d.getSeconds())}`;
-export const day = d => `${d.getDate()} ${MONTHS[d.getMonth()]} ${d.getFullYear()}`;
-const short = d => `${d.getDate()} ${MONTHS[d.getMonth()]} ${minute(d)}`;
+export const minute = d => `${two(d.getUTCHours())}:${two(d.getUTCMinutes())}`;
+export const clock = d => `${minute(d)}:${two(d.getUTCSeconds())}`;
+export const day = d => `${d.getUTCDate()} ${MONTHS[d.getUTCMonth()]} ${d.getUTCFullYear()}`;
+const short = d => `${d.getUTCDate()} ${MONTHS[d.getUTCMonth()]} ${minute(d)}`;
 
 /** The zone's time of now, for words such as "Paused at". */
 export const nowClock = () => clock(now());
@@ -32,13 +29,13 @@ export const nowClock = () => clock(now());
 /** Local time as Plotly takes it: it knows no zones. */
 export const plotTime = ns => {
   const d = asDate(ns);
-  return `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())} ${clock(d)}.${String(d.getMilliseconds()).padStart(3, "0")}`;
+  return `${d.getUTCFullYear()}-${two(d.getUTCMonth() + 1)}-${two(d.getUTCDate())} ${clock(d)}.${String(d.getUTCMilliseconds()).padStart(3, "0")}`;
 };
 
 /** As a field for times holds it: 2026-03-01 09:30, with seconds where they are not zero. */
 export const fieldTime = ns => {
-  const d = asDate(ns), seconds = d.getSeconds();
-  return `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())} ${seconds ? clock(d) : minute(d)}`;
+  const d = asDate(ns), seconds = d.getUTCSeconds();
+  return `${d.getUTCFullYear()}-${two(d.getUTCMonth() + 1)}-${two(d.getUTCDate())} ${seconds ? clock(d) : minute(d)}`;
 };
 
 /** Unix nanoseconds, as text, of a time of the zone's clock that a field holds; null where it holds none. */
@@ -61,8 +58,8 @@ function offset(ms) {
 const forms = {
   clock, minute, short,
   moment: d => `${clock(d)} on ${day(d)}`,
-  day: d => d.toDateString() === now().toDateString() ? clock(d) : short(d),
-  tick: d => d.getHours() || d.getMinutes() ? minute(d) : `${d.getDate()} ${MONTHS[d.getMonth()]}`,
+  day: d => day(d) === day(now()) ? clock(d) : short(d),
+  tick: d => d.getUTCHours() || d.getUTCMinutes() ? minute(d) : `${d.getUTCDate()} ${MONTHS[d.getUTCMonth()]}`,
 };
 
 export function zone() {

@@ -154,3 +154,26 @@ def test_the_wall_display_is_the_page_alone(open_page: Open, traffic: Traffic) -
     page.keyboard.press("f")
     expect(page.locator(".top")).to_be_visible()
     assert "wall" not in page.url
+
+
+def test_a_refresh_leaves_what_has_not_changed(open_page: Open, traffic: Traffic, instance: Instance) -> None:
+    first = shop_run(instance, service=WATCHED)
+    page = open_page("/live?range=15m")
+    up_to_date(page)
+    appears(page, first, 5000)
+    page.evaluate(
+        """run => {
+            const row = document.querySelector(`#finishing [data-run="${run}"]`);
+            window.kept = { row, tile: document.getElementById("kpi-wall") };
+            row.querySelector("a").focus();
+        }""",
+        first,
+    )
+    appears(page, shop_run(instance, service=WATCHED), 5000)
+    assert page.evaluate(
+        """run => document.activeElement === kept.row.querySelector("a") && kept.row.isConnected
+            && kept.row === document.querySelector(`#finishing [data-run="${run}"]`)
+            && kept.tile === document.getElementById("kpi-wall")""",
+        first,
+    )
+    expect(page.locator("#kpi-wall .spark-line")).to_have_count(1)  # drawn by the page: not the server's to empty

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import re
+from zoneinfo import ZoneInfo
 
 import httpx
 from playwright.sync_api import Page, expect
@@ -196,3 +198,32 @@ def test_keys_are_listed_and_anything_is_found(open_page: Open, traffic: Traffic
         page.locator("[data-find]").fill(text)
         page.keyboard.press("Enter")
         page.wait_for_url(leads_to)
+
+
+def test_clocks_are_those_of_the_chosen_zone(open_page: Open, traffic: Traffic) -> None:
+    """Half-hour offsets, days on which clocks change, and clock times that the browser's own zone (Zurich) skips."""
+    days = {
+        "Asia/Kolkata": [dt.datetime(2025, 3, 30, 2, 30)],  # noqa: DTZ001
+        "Australia/Lord_Howe": [dt.datetime(2025, 10, 5), dt.datetime(2025, 4, 6)],  # noqa: DTZ001
+        "America/St_Johns": [dt.datetime(2025, 11, 2), dt.datetime(2025, 3, 9)],  # noqa: DTZ001
+        "Europe/Zurich": [dt.datetime(2025, 3, 30), dt.datetime(2025, 10, 26)],  # noqa: DTZ001
+    }
+    for name, begins in days.items():
+        zone = ZoneInfo(name)
+        seconds = [int(at.replace(tzinfo=zone).timestamp()) + half * 1800 for at in begins for half in range(12)]
+        page = open_page(f"/runs?zone={name}&q=service:{SHOP}")
+        told = page.evaluate(
+            """async all => {
+                const { fieldTime, readFieldTime } = await import("sixstage/times.js");
+                return all.map(ns => [fieldTime(ns), readFieldTime(fieldTime(ns))]);
+            }""",
+            [f"{second}000000000" for second in seconds],
+        )
+        for second, (shown, read) in zip(seconds, told, strict=True):
+            clock = dt.datetime.fromtimestamp(second, zone)
+            assert shown == f"{clock:%Y-%m-%d %H:%M}"
+            assert dt.datetime.fromtimestamp(int(read) // 10**9, zone).replace(fold=0) == clock.replace(fold=0)
+        ended = page.locator(f"{ROWS} time").first
+        second = int(ended.get_attribute("data-ns") or 0) // 10**9
+        clock = dt.datetime.fromtimestamp(second, zone)
+        expect(ended).to_have_attribute("title", re.compile(f"^{clock:%H:%M:%S} on {clock.day} {clock:%b %Y}, UTC"))

@@ -33,6 +33,10 @@ class Side:
     engine_id: int
     alerts: dict[str, Any]
 
+    def _view_id(self) -> int:
+        """Of a view that this project shares."""
+        return self.project.saved_views.get_or_create(name="shared", shared=True, owner=None)[0].pk
+
     @property
     def parameters(self) -> dict[str, Any]:
         """A real value of this side for every parameter that an address may have."""
@@ -45,6 +49,7 @@ class Side:
             "token_id": self.token.pk,
             "user_id": self.viewer.pk,
             "engine_id": self.engine_id,
+            "view_id": self._view_id(),
             **self.alerts,
             "iso_week": "last",
         }

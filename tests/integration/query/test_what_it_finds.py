@@ -226,6 +226,37 @@ def test_a_view_is_its_owner_s_unless_it_is_shared(project: Project, client: Cli
     assert SavedView.objects.count() == 1
 
 
+def test_views_by_the_api_are_those_of_the_page(project: Project) -> None:
+    owner, other = (member(project, name, role) for name, role in (("owner", Role.EDITOR), ("other", Role.VIEWER)))
+    with override_settings(SIXSTAGE_OPEN=False):
+        told = {"name": "ours", "address": "q=service:shop&evil=1&sort=slowest", "shared": True}
+        made = owner.post("/api/v1/views", told, content_type="application/json")
+        assert made.status_code == 201
+        assert made.json()["address"] == "q=service%3Ashop&sort=slowest"
+        again = owner.post("/api/v1/views", told | {"address": "q=wall>5s"}, content_type="application/json")
+        assert again.json()["id"] == made.json()["id"]
+        (seen,) = other.get("/api/v1/views").json()["views"]
+        assert seen == again.json() | {"may_remove": False}
+        assert "?q=wall%3E5s" in other.get("/runs").content.decode()
+        assert other.post("/api/v1/views", told, content_type="application/json").status_code == 403
+        assert owner.post("/api/v1/views", told | {"name": " "}, content_type="application/json").status_code == 422
+        assert other.delete(f"/api/v1/views/{seen['id']}").status_code == 403
+        assert owner.delete(f"/api/v1/views/{seen['id']}").status_code == 204
+        assert owner.delete(f"/api/v1/views/{seen['id']}").status_code == 404
+        assert owner.get("/api/v1/views").json() == {"views": []}
+
+
+def test_the_api_completes_what_the_line_completes(project: Project, client: Client) -> None:
+    range_ = {"from": WEEK.from_unix_ns, "to": WEEK.to_unix_ns}
+    for text, at in (("serv", None), ("service:s", None), ("service:sh wall>1s", 10)):
+        asked = {"text": text, **range_} | ({} if at is None else {"at": at})
+        told = client.get("/api/v1/completion", asked).json()
+        assert told["choices"]
+        assert told == client.get("/runs/complete", asked).json()
+    insert = client.get("/api/v1/completion", {"text": "service:sh", **range_}).json()["choices"][0]
+    assert insert["runs"] == client.get("/api/v1/summary", {"q": "service:shop", "of": "runs", **range_}).json()["runs"]
+
+
 def member(project: Project, name: str, role: Role) -> Client:
     user = User.objects.create_user(name)
     Membership.objects.create(project=project, user=user, role=role)

@@ -3,7 +3,7 @@ const NS = "http://www.w3.org/2000/svg", WIDTH = 120, HEIGHT = 26;
 
 function draw(svg, values) {
   const known = values.map((value, i) => [i, value]).filter(([, value]) => value != null);
-  if (known.length < 2) { svg.replaceChildren(); return; }
+  if (!known.length) { svg.replaceChildren(); return; }
   const high = Math.max(...known.map(([, value]) => value)) || 1;
   const points = known.map(([i, value]) => [1 + i * (WIDTH - 5) / Math.max(1, values.length - 1), HEIGHT - 2 - value / high * (HEIGHT - 5)]);
   // Where nothing is known the line has a gap: what was between is not for it to say.

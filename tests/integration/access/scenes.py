@@ -35,7 +35,7 @@ class Side:
 
     def _view_id(self) -> int:
         """Of a view that this project shares."""
-        return self.project.saved_views.get_or_create(name="shared", shared=True, owner=None)[0].pk
+        return self.project.saved_views.get_or_create(name=f"{SECRET_WORD} view", shared=True, owner=None)[0].pk
 
     @property
     def parameters(self) -> dict[str, Any]:

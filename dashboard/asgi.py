@@ -1,4 +1,4 @@
-"""The web process: one gate, then OTLP as a bare function, sockets, and Django for the rest."""
+"""The web process: one gate, then OTLP as a bare function, static files, sockets, and Django for the rest."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from django.urls import path
 
 from dashboard.live import LiveConsumer
 from dashboard.pooling import pooled_connections
+from dashboard.static_files import StaticFiles
 from ingest.observing.reporter import Reporter
 from ingest.otlp.guarded import guarded
 from ingest.otlp.http import ROUTES, Receive, Scope, Send, serve_export
@@ -35,6 +36,7 @@ class Application:
 
     def __init__(self) -> None:
         self.receiver: Receiver | None = None
+        self.static = StaticFiles()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -63,6 +65,8 @@ class Application:
             await _socket(scope, receive, send)
         elif self.receiver is not None and scope["path"].rstrip("/") in ROUTES:
             await serve_export(self.receiver, scope, receive, send)
+        elif self.static.has(scope["path"]):
+            await self.static.serve(scope, receive, send)
         else:
             await pages(scope, receive, send)
 

@@ -9,11 +9,12 @@ from urllib.parse import urlencode
 from django import template
 from django.templatetags.static import static
 from django.urls import reverse
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from dashboard import figures
 from dashboard.figures import Figure
+from dashboard.modules import needed_by
 from dashboard.package_static import library_name
 from dashboard.pages.parts import bar, oddities, timing
 from dashboard.pages.parts.columns import shown as _shown
@@ -28,6 +29,15 @@ _RANGE_KEPT = {"run": ("range", "from", "to"), "runs": ("range", "from", "to"), 
 def _known(value: Any) -> Any:
     """A template writes "" where an attribute of None was asked for."""
     return None if value == "" else value
+
+
+@register.simple_tag
+def module(name: str) -> SafeString:
+    """A script of `static/js` as a module, and word of all that it imports."""
+    preloads = format_html_join(
+        "", '<link rel="modulepreload" href="{}">', ((static(f"js/{needed}"),) for needed in needed_by(name))
+    )
+    return format_html('{}<script type="module" src="{}"></script>', preloads, static(f"js/{name}"))
 
 
 @register.filter

@@ -1,0 +1,44 @@
+"""Static files, served before Django sees the request: a page of forty small files would wait for its own middleware
+forty times (measured: 4 ms of CPU a file through Django)."""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponseBase
+from servestatic.asgi import FileServerASGI
+from servestatic.middleware import ServeStaticMiddleware
+
+from ingest.otlp.http import Receive, Scope, Send
+
+# As Django's own answers have them.
+HEADERS = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"same-origin"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+)
+
+
+class StaticFiles:
+    """What the finders find, by its address."""
+
+    def __init__(self) -> None:
+        self._files = ServeStaticMiddleware(_nothing, settings).files
+
+    def has(self, path: str) -> bool:
+        return path in self._files
+
+    async def serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def secured(message: MutableMapping[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message["headers"], *HEADERS]
+            await send(message)
+
+        file: Any = FileServerASGI(self._files[scope["path"]])
+        await file(scope, receive, secured)
+
+
+async def _nothing(request: HttpRequest) -> HttpResponseBase:
+    raise LookupError(request.path)  # never asked: only its files are wanted

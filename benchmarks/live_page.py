@@ -19,7 +19,8 @@ import httpx
 from playwright.sync_api import CDPSession, Page
 
 from benchmarks.loads import SPANS_A_TRACE
-from benchmarks.seen import chromium_path, live_page, look
+from benchmarks.seen import live_page, look
+from tests.chromium import chromium_path
 
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLES, TENTHS = 20, 10

@@ -1,8 +1,6 @@
 """Row 8: the page of a run of 10,000 spans, and of 100,000: the server's time, the first row in Chromium, and frames
 while its waterfall is dragged."""
 
-import os
-import shutil
 import statistics
 import time
 from dataclasses import dataclass
@@ -13,6 +11,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from benchmarks.loads import say
 from benchmarks.report import Result, Row
+from tests.chromium import NAMES, chromium_path
 from tests.instance import Instance, running_instance
 from tests.large_runs import long_run
 from tests.polling import until
@@ -20,7 +19,6 @@ from tests.polling import until
 SPANS, MANY_SPANS = 10_000, 100_000
 TRIES, TRIES_MANY = 7, 3
 DRAG_S, STEP_PX = 3.0, 9
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 # When the first row of the run stands on the screen: the frame after it came into the document.
 FIRST_ROW = """
@@ -85,10 +83,10 @@ class Shown:
 
 
 def measure_run_page() -> Result:
-    path = os.environ.get("CHROMIUM") or next((found for name in BROWSERS if (found := shutil.which(name))), None)
+    path = chromium_path()
     if path is None:
         return Result(
-            rows=[], facts={"row 8": f"not measured: none of {', '.join(BROWSERS)} here"}, faults=[], read_back=False
+            rows=[], facts={"row 8": f"not measured: none of {', '.join(NAMES)} here"}, faults=[], read_back=False
         )
     with running_instance() as instance, sync_playwright() as playwright:
         runs = {spans: _stored(instance, spans) for spans in (SPANS, MANY_SPANS)}

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -12,8 +11,8 @@ import httpx
 from playwright.sync_api import Page, sync_playwright
 
 from benchmarks.loads import Loads, say, whole
+from tests.chromium import chromium_path
 
-CHROMIUMS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 SECONDS = 15
 EVERY_MS = 450  # so that probes meet the page's pace of a second at any point of it
 AHEAD_NS = 60 * 10**9  # by which a probe ends later than the load's runs, which would push its row off the list at once
@@ -27,10 +26,6 @@ WATCH = """() => {
     });
     new MutationObserver(note).observe(document.getElementById("live-body"), { childList: true, subtree: true });
 }"""
-
-
-def chromium_path() -> str | None:
-    return os.environ.get("CHROMIUM") or next((found for name in CHROMIUMS if (found := shutil.which(name))), None)
 
 
 @contextmanager

@@ -16,8 +16,8 @@ from ingest.otlp.http import Receive, Scope, Send
 # As Django's own answers have them.
 HEADERS = (
     (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"same-origin"),
-    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"referrer-policy", str(settings.SECURE_REFERRER_POLICY).encode()),
+    (b"cross-origin-opener-policy", str(settings.SECURE_CROSS_ORIGIN_OPENER_POLICY).encode()),
 )
 
 

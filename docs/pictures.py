@@ -9,8 +9,6 @@ Those that are ``whole`` are docs/img/run-NAME.png: all of the page.
 from __future__ import annotations
 
 import argparse
-import os
-import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,11 +17,11 @@ from typing import Any
 from playwright.sync_api import Browser, sync_playwright
 
 from tests.captures import DATA, read_json
+from tests.chromium import chromium_path
 from tests.instance import Instance, running_instance
 from tests.tools.judge import runs_of, send
 
 IMAGES = Path(__file__).parent / "img"
-CHROMIUMS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 WIDTH_PX, WHOLE_WIDTH_PX, SETTLED_WITHIN_S = 1080, 1280, 60
 ONLY_BAR_AND_WATERFALL = """
     body > :not(main):not(:has(main)), main > :not(.sheet), .facts, .side, .wf-tools, .wf-legend .keys,
@@ -66,7 +64,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("names", nargs="*", help=f"which: {', '.join(picture.name for picture in PICTURES)}; else all")
     names = parser.parse_args().names or [picture.name for picture in PICTURES]
-    chromium = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, CHROMIUMS)), None)
+    chromium = chromium_path()
     if chromium is None:
         sys.stderr.write("no Chromium here: put one on the PATH, or name it in CHROMIUM\n")
         return 1

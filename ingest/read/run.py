@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from ingest.packed import PhaseTold, unpack_detail
+from ingest.packed import Detail, PhaseTold, unpack_detail
 from ingest.prices import read_pricing
 from ingest.read.costing import price_run
 from ingest.read.rows import as_call, as_run_detail, as_tool, select
@@ -12,6 +14,7 @@ from ingest.read.values import CallPlace, PhaseRow, RunDetail, WarningRow
 from ingest.scope import Scope
 from ingest.snapshot import snapshot
 
+Rows = Sequence[Mapping[str, Any]]
 _RUN_ID = re.compile(r"([0-9a-f]{32})-([0-9a-f]{16})")
 _SPAN_ID = re.compile(r"[0-9a-f]{16}")
 
@@ -27,8 +30,7 @@ def run_detail(scope: Scope, run_id: str, now_ns: int) -> RunDetail | None:
     ids = split_run_id(run_id)
     if ids is None:
         return None
-    where, parameters = scope.where()
-    key, values = f"{where} AND trace_id = %s AND root_span_id = %s", [*parameters, *ids]
+    key, values = _key(scope, ids)
     in_order = f"WHERE {key} ORDER BY start_unix_ns, span_id"
     with snapshot():
         rows = select(f"SELECT * FROM ingest_run WHERE {key}", values)
@@ -37,11 +39,8 @@ def run_detail(scope: Scope, run_id: str, now_ns: int) -> RunDetail | None:
         calls = select(f"SELECT * FROM ingest_call {in_order}", values)
         tools = select(f"SELECT * FROM ingest_tool {in_order}", values)
         pricing = read_pricing(scope)
-    run, detail = as_run_detail(rows[0], now_ns), unpack_detail(rows[0]["detail"])
-    run.calls = [as_call(row, detail) for row in calls]
-    run.tools = [as_tool(row, detail) for row in tools]
-    run.warnings = [WarningRow(code=code, text=text, span_id=span_id) for code, text, span_id in detail.warnings]
-    run.phases = [_phase(told) for told in detail.phases]
+    run = as_run_detail(rows[0], now_ns)
+    _tell(run, unpack_detail(rows[0]["detail"]), calls, tools)
     price_run(pricing, run)
     return run
 
@@ -52,8 +51,7 @@ def run_about(scope: Scope, run_id: str, span_id: str, now_ns: int) -> tuple[Run
     ids = split_run_id(run_id)
     if ids is None or not _SPAN_ID.fullmatch(span_id):
         return None
-    where, parameters = scope.where()
-    key, values = f"{where} AND trace_id = %s AND root_span_id = %s", [*parameters, *ids]
+    key, values = _key(scope, ids)
     only = [*values, bytes.fromhex(span_id)]
     with snapshot():
         rows = select(f"SELECT * FROM ingest_run WHERE {key}", values)
@@ -68,14 +66,24 @@ def run_about(scope: Scope, run_id: str, span_id: str, now_ns: int) -> tuple[Run
         )
     run = as_run_detail(rows[0], now_ns)
     if calls or tools or run.warning_count:
-        detail = unpack_detail(rows[0]["detail"])
-        run.calls = [as_call(row, detail) for row in calls]
-        run.tools = [as_tool(row, detail) for row in tools]
-        run.warnings = [
-            WarningRow(code=code, text=text, span_id=span_id) for code, text, of in detail.warnings if of == span_id
-        ]
-        run.phases = [_phase(told) for told in detail.phases if told[4] == span_id]
+        _tell(run, unpack_detail(rows[0]["detail"]), calls, tools, only=span_id)
     return run, [CallPlace(**place) for place in places]
+
+
+def _key(scope: Scope, ids: tuple[bytes, bytes]) -> tuple[str, list[object]]:
+    """The SQL condition that is true of one run's rows, and its parameters."""
+    where, parameters = scope.where()
+    return f"{where} AND trace_id = %s AND root_span_id = %s", [*parameters, *ids]
+
+
+def _tell(run: RunDetail, detail: Detail, calls: Rows, tools: Rows, only: str | None = None) -> None:
+    """Put in what these rows and the run's detail say; of warnings and phases all, or ``only`` those of one span."""
+    run.calls = [as_call(row, detail) for row in calls]
+    run.tools = [as_tool(row, detail) for row in tools]
+    run.warnings = [
+        WarningRow(code=code, text=text, span_id=of) for code, text, of in detail.warnings if only in (None, of)
+    ]
+    run.phases = [_phase(told) for told in detail.phases if only in (None, told[4])]
 
 
 def _phase(told: PhaseTold) -> PhaseRow:

@@ -68,29 +68,30 @@ class Waiting:
             self.packed[kind].append((minute * MINUTE_NS, admission.key(kind, minute, key), packed))
 
     def merged(
-        self, kind: int, pieces: Sequence[Piece], bounds: Sequence[int], has_place: Callable[[Key], bool]
-    ) -> Iterator[tuple[int, Key, Cell]]:
-        """Cells of a kind within the pieces, by the step between ``bounds`` in which they begin; of keys that have a
-        place."""
+        self, kind: int, pieces: Sequence[Piece], bounds: Sequence[int], places: Callable[[Key], Collection[P]]
+    ) -> Iterator[tuple[tuple[int, P], Cell]]:
+        """Cells of a kind within the pieces, by the step between ``bounds`` in which they begin and by each of their
+        key's places."""
         ordered = sorted((piece.from_ns, piece.to_ns) for piece in pieces)
         starts = [from_ns for from_ns, _ in ordered]
-        wanted: dict[Key, bool] = {}
+        placed: dict[Key, tuple[P, ...]] = {}
 
         def is_wanted(start_ns: int, key: Key) -> bool:
-            if key not in wanted:
-                wanted[key] = has_place(key)
+            if key not in placed:
+                placed[key] = tuple(places(key))
             at = bisect_right(starts, start_ns) - 1
-            return wanted[key] and at >= 0 and start_ns < ordered[at][1]
+            return bool(placed[key]) and at >= 0 and start_ns < ordered[at][1]
 
         for start_ns, key, cell in self.cells[kind]:
             if is_wanted(start_ns, key):
-                yield step_index(bounds, start_ns), key, cell
+                yield from (((step_index(bounds, start_ns), place), cell) for place in placed[key])
         together: defaultdict[tuple[int, Key], list[PackedCell]] = defaultdict(list)
         for start_ns, key, packed in self.packed[kind]:
             if is_wanted(start_ns, key):
                 together[step_index(bounds, start_ns), key].append(packed)
         for (at, key), cells in together.items():
-            yield at, key, merge_packed(cells)
+            merged = merge_packed(cells)
+            yield from (((at, place), merged) for place in placed[key])
 
 
 def read_placed(
@@ -116,9 +117,8 @@ def read_placed(
             for place in placed.get(key_id, ()):
                 bodies[at, place].append(body)
     cells = {place: merge_bodies(together) for place, together in bodies.items()}
-    for at, key, cell in waiting.merged(kind, pieces, bounds, lambda key: bool(tuple(places(key)))):
-        for place in places(key):
-            cells.setdefault((at, place), Cell.of(kind)).add(cell)
+    for place, cell in waiting.merged(kind, pieces, bounds, places):
+        cells.setdefault(place, Cell.of(kind)).add(cell)
     return cells
 
 

@@ -19,6 +19,7 @@ from ingest.rollups.counting import Cell, Gathered, Item, Key, Place, Tally, add
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.decode
+_Groups = defaultdict[tuple[int, Place], list[Item]]  # by sign and place
 SideBySide = tuple[int, int, bytes]  # the first bin, how many are counted in all, and the counts from there on
 PackedBins = dict[int, int] | SideBySide
 
@@ -190,35 +191,31 @@ def pack_cells(tally: Tally) -> list[Delta]:
 
 def count_deltas(deltas: Iterable[tuple[int, bytes]]) -> Tally:
     """The cells of (project, body)s, in the order in which their keys first come."""
+    groups, counted = _unpack(deltas)
     tally = Tally()
-    waiting = _unpack(deltas)
-    for place, packed in waiting.counted:
-        tally.merge([(place, _as_cell(packed))])
-    for (sign, place), together in waiting.groups.items():
-        tally.count(place, together, sign)
-    return tally
+    tally.merge((place, _as_cell(packed)) for place, packed in counted)
+    return _counted(groups, tally)
 
 
 def read_deltas(deltas: Iterable[tuple[int, bytes]]) -> tuple[Tally, list[tuple[Place, PackedCell]]]:
     """The same for who adds up few sums of many cells: cells of what was not counted yet, and the others as they are
     stored, to be merged together (``merge_packed``)."""
-    tally = Tally()
-    waiting = _unpack(deltas)
-    for (sign, place), together in waiting.groups.items():
+    groups, counted = _unpack(deltas)
+    return _counted(groups, Tally()), counted
+
+
+def _counted(groups: _Groups, tally: Tally) -> Tally:
+    for (sign, place), together in groups.items():
         tally.count(place, together, sign)
-    return tally, waiting.counted
+    return tally
 
 
-class _Unpacked(NamedTuple):
-    groups: defaultdict[tuple[int, Place], list[Item]]  # by sign
-    counted: list[tuple[Place, PackedCell]]
-
-
-def _unpack(deltas: Iterable[tuple[int, bytes]]) -> _Unpacked:
-    found = _Unpacked(defaultdict(list), [])
+def _unpack(deltas: Iterable[tuple[int, bytes]]) -> tuple[_Groups, list[tuple[Place, PackedCell]]]:
+    groups: _Groups = defaultdict(list)
+    counted: list[tuple[Place, PackedCell]] = []
     for project_id, body in deltas:
         gathered, cells = _decode_delta(body)
         for sign, kind, minute, key, items in gathered:
-            found.groups[sign, Place(project_id, kind, minute, key)] += items
-        found.counted.extend((Place(project_id, kind, minute, key), packed) for kind, minute, key, packed in cells)
-    return found
+            groups[sign, Place(project_id, kind, minute, key)] += items
+        counted += [(Place(project_id, kind, minute, key), packed) for kind, minute, key, packed in cells]
+    return groups, counted

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Callable, Iterator
 
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
+from tests import chromium
 from tests.browser.traffic import Traffic, send_traffic
 from tests.instance import Instance
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 Open = Callable[..., Page]
 PATIENCE_MS = 15_000  # for what only has to come; what must come soon says so itself
 CHARTS_MS = 60_000  # a library of 4.8 MB, which a busy machine takes its time to compile
@@ -28,9 +26,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def chromium_path() -> str:
-    found = os.environ.get("CHROMIUM") or next((path for name in NAMES if (path := shutil.which(name))), None)
+    found = chromium.chromium_path()
     if not found:
-        pytest.skip(f"no Chromium here: none of {', '.join(NAMES)} is on the PATH, and CHROMIUM names none")
+        pytest.skip(f"no Chromium here: none of {', '.join(chromium.NAMES)} is on the PATH, and CHROMIUM names none")
     return found
 
 

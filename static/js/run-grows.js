@@ -7,6 +7,7 @@ import { localise } from "sixstage/times.js";
 import "sixstage/live-connection.js";
 
 const PACE_MS = 1000;
+const BLOCKS = ".cost, .split > div, .facts > div"; // of the head: a longer sentence or a second source makes them taller
 
 export function followRun(waterfall, { run, partsUrl, rowsUrl }) {
   let before = JSON.parse(document.getElementById("figures").textContent), heard = false;
@@ -41,14 +42,22 @@ function swapParts(made) {
   }
 }
 
-/* What somebody has opened, and how far they have scrolled, stays; so does the height, so that nothing below moves. */
+/* What somebody has opened, and how far they have scrolled, stays; so do the heights, so that nothing below moves. */
 function keepOpen(part, swap) {
-  if (part.childElementCount && part.matches("section")) Object.assign(part.style, { height: `${part.offsetHeight}px`, overflowY: "auto" });
+  const height = part.childElementCount && part.matches("section") && part.offsetHeight;
   const open = part.querySelector("details")?.open, scrolled = part.querySelector(".scroll")?.scrollTop;
+  const heights = [...part.querySelectorAll(BLOCKS)].map(block => block.offsetHeight);
   swap();
+  if (height) hold(part, height);
+  const blocks = [...part.querySelectorAll(BLOCKS)];
+  if (blocks.length === heights.length) blocks.forEach((block, at) => hold(block, heights[at]));
   const details = part.querySelector("details"), scroll = part.querySelector(".scroll");
   if (details && open !== undefined) details.open = open;
   if (scroll && scrolled) scroll.scrollTop = scrolled;
+}
+
+function hold(element, height) {
+  Object.assign(element.style, { height: `${height}px`, overflowY: element.scrollHeight > height ? "auto" : "" });
 }
 
 function differences(before, now) {

@@ -19,7 +19,8 @@ new PerformanceObserver(list => {
     if (entry.hadRecentInput) continue;
     window.shifted.push({ by: entry.value, what: entry.sources.map(source => {
       const node = source.node?.closest ? source.node : source.node?.parentElement;
-      return `${node?.id ?? ""} .${node?.className ?? "gone"} y ${source.previousRect.y} to ${source.currentRect.y}, height ${source.previousRect.height} to ${source.currentRect.height}`;
+      const was = source.previousRect, is = source.currentRect;
+      return `.${node?.className ?? "gone"} ${was.x} ${was.y} ${was.height} to ${is.x} ${is.y} ${is.height}`;
     }) });
   }
 }).observe({ type: "layout-shift", buffered: true });

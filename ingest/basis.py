@@ -17,6 +17,7 @@ from psycopg.types.json import JsonbLoader
 from ingest.engine_basis import engine_bases
 from ingest.packed import SOURCES
 from ingest.rollups.bins import bin_sql, quantile
+from ingest.rows import called_model_sql, models_sql, of_run_sql
 from ingest.stages.estimate import Basis, BasisKey, wants_estimate
 from ingest.stages.model import Decomposition, Source
 
@@ -37,18 +38,19 @@ READ_STORED = """
     WHERE run.basis IS NOT NULL ORDER BY run.start_unix_ns DESC, run.root_span_id
 """
 MEASURE = f"""
-    SELECT wanted.project_id, wanted.until_ns, run.service, call.model, call.engine,
+    SELECT wanted.project_id, wanted.until_ns, run.service, {called_model_sql("call", "run")}, call.engine,
            {bin_sql("call.tpot_ns")} AS bin, count(*)
     FROM unnest(%(project_ids)s::int[], %(until_ns)s::bigint[]) AS wanted (project_id, until_ns)
     CROSS JOIN LATERAL (
-        SELECT run.trace_id, run.root_span_id, run.day, run.service, run.model_names FROM ingest_run AS run
+        SELECT run.trace_id, run.root_span_id, run.day, run.service, run.model, run.model_names FROM ingest_run AS run
         WHERE run.project_id = wanted.project_id AND run.day >= %(since_day)s
           AND run.end_unix_ns <= wanted.until_ns AND run.end_unix_ns > wanted.until_ns - %(window_ns)s
         ORDER BY run.end_unix_ns DESC LIMIT %(latest)s
     ) AS run
-    JOIN ingest_call AS call ON call.trace_id = run.trace_id AND call.root_span_id = run.root_span_id
+    JOIN ingest_call AS call ON call.trace_id = run.trace_id AND {of_run_sql("call", "run")}
                             AND call.project_id = wanted.project_id AND call.day = run.day
-    WHERE run.service = ANY(%(services)s) AND run.model_names && %(models)s::text[] AND call.model = ANY(%(models)s)
+    WHERE run.service = ANY(%(services)s) AND {models_sql("run")} && %(models)s::text[]
+      AND {called_model_sql("call", "run")} = ANY(%(models)s)
       AND call.source = ANY(%(measured)s) AND call.tpot_ns > 0 AND call.output_tokens >= %(min_tokens)s
       AND call.attempts = 1 AND call.error IS NULL
     GROUP BY 1, 2, 3, 4, 5, 6

@@ -18,7 +18,7 @@ from django.db import connection
 from ingest.chunks import spans_of
 from ingest.models.telemetry import Signal
 from ingest.rollups.applying import told_call, told_run
-from ingest.rows import response_hash
+from ingest.rows import of_run_sql, response_hash
 from ingest.semconv import read_facts
 from ingest.semconv.facts import Kind
 from ingest.spans import Span
@@ -61,13 +61,25 @@ TAKE = """
     WHERE (offer.response_id, offer.trace_id, offer.span_id, offer.project_id, offer.day)
         = (taken.response_id, taken.trace_id, taken.span_id, taken.project_id, taken.day)
 """
-DROP_RUNS = """
-    DELETE FROM {table} AS alone
-    USING unnest(%(trace_ids)s::bytea[], %(span_ids)s::bytea[], %(project_ids)s::int[], %(days)s::date[])
-        AS taken (trace_id, span_id, project_id, day)
-    WHERE alone.trace_id = taken.trace_id AND alone.root_span_id = taken.span_id
-      AND alone.project_id = taken.project_id AND alone.day = taken.day
-    RETURNING {told}
+# Their calls first: those of a trace's only run tell no root of their own (``ingest/rows.py``).
+DROP_RUNS = f"""
+    WITH alone AS MATERIALIZED (
+        SELECT run.trace_id, run.root_span_id, run.project_id, run.day
+        FROM unnest(%(trace_ids)s::bytea[], %(span_ids)s::bytea[], %(project_ids)s::int[], %(days)s::date[])
+            AS taken (trace_id, root_span_id, project_id, day)
+        JOIN ingest_run AS run USING (trace_id, root_span_id, project_id, day)
+    ), no_calls AS (
+        DELETE FROM ingest_call AS old USING alone
+        WHERE (old.trace_id, old.project_id, old.day) = (alone.trace_id, alone.project_id, alone.day)
+          AND {of_run_sql("old", "alone")}
+        RETURNING {told_call("old")}
+    ), no_runs AS (
+        DELETE FROM ingest_run AS old USING alone
+        WHERE (old.trace_id, old.root_span_id, old.project_id, old.day)
+            = (alone.trace_id, alone.root_span_id, alone.project_id, alone.day)
+        RETURNING {told_run("old")}
+    )
+    SELECT kind, told FROM no_runs UNION ALL SELECT kind, told FROM no_calls
 """
 # Offers nobody has taken: have their calls come meanwhile? Their traces are due again, and will find the offer.
 LOOK = """
@@ -173,16 +185,13 @@ def make_offers(cursor: Any, offers: Sequence[Offer], now_ns: int) -> set[tuple[
 
 def take_offers(cursor: Any, taken: Sequence[tuple[Offer, bytes]]) -> list[tuple[Any, ...]]:
     """Say which trace's call has claimed each span, and drop the runs that the spans made alone; tells their rows."""
-    dropped: list[tuple[Any, ...]] = []
     if not taken:
-        return dropped
+        return []
     taken = sorted(taken, key=lambda pair: (pair[0].response_id, pair[0].trace_id, pair[0].span_id))
     arrays = _arrays([offer for offer, _ in taken]) | {"client_trace_ids": [client for _, client in taken]}
     cursor.execute(TAKE, arrays)
-    for table, told in (("ingest_run", told_run("alone")), ("ingest_call", told_call("alone"))):
-        cursor.execute(DROP_RUNS.format(table=table, told=told), arrays)
-        dropped += cursor.fetchall()
-    return dropped
+    cursor.execute(DROP_RUNS, arrays)
+    return list(cursor.fetchall())
 
 
 def look_again(now_ns: int) -> int:

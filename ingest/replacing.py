@@ -79,10 +79,12 @@ def replace_runs(found: Sequence[Found], now_ns: int, idle_ns: int) -> list[Foun
             one.served = {
                 span_id for span_id, o in one.offers.items() if (o.project_id, o.trace_id, o.span_id) in taken
             }
+            is_only = len(one.runs) == 1
             for run in one.runs:
                 settles_ns = claim.received_unix_ns + (SETTLE_NS if run.root_ended else idle_ns)
                 answers = basis.as_detail(one.answers, run.service)
-                rows.add(run, claim.project_id, claim.day, settles_ns, one.decomposition.spans, answers)
+                spans = one.decomposition.spans
+                rows.add(run, claim.project_id, claim.day, settles_ns, spans, answers, is_only=is_only)
         gathered = Gathered()
         cursor.execute(CLEAR, leases.arrays([one.claim for one in mine]), prepare=True)
         if known := [one.claim for one in mine if had_runs[one.claim.key]]:

@@ -15,6 +15,7 @@ from django.db import connection, transaction
 
 from ingest.packed import OWNERS, SOURCES
 from ingest.partitions import today
+from ingest.rows import called_model_sql, of_run_sql
 from ingest.stages.model import Source, Stage
 
 BOUNDS_NS = tuple(
@@ -48,9 +49,10 @@ RUNS = f"""
     GROUP BY 1, 2, 3, 4, 5
 """
 CALLS = f"""
-    SELECT run.project_id, measure, coalesce(run.service, ''), coalesce(call.model, ''), {BIN}, count(*), sum(value)
+    SELECT run.project_id, measure, coalesce(run.service, ''), coalesce({called_model_sql("call", "run")}, ''), {BIN},
+           count(*), sum(value)
     FROM ingest_run AS run
-    JOIN ingest_call AS call ON call.trace_id = run.trace_id AND call.root_span_id = run.root_span_id
+    JOIN ingest_call AS call ON call.trace_id = run.trace_id AND {of_run_sql("call", "run")}
         AND call.project_id = run.project_id AND call.day = run.day
     CROSS JOIN LATERAL (VALUES ('call_wall', call.end_unix_ns - call.start_unix_ns), ('call_ttft', call.ttft_ns),
                         ('call_tpot', call.tpot_ns)) AS told (measure, value)

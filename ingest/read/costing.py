@@ -11,6 +11,7 @@ from ingest.read.rows import select
 from ingest.read.values import CallRow, RunDetail, RunRow
 from ingest.rollups.counting import METRICS, Cell, Flag, Kind
 from ingest.rollups.from_rows import TELLS_TOKENS
+from ingest.rows import AS_ITS_RUN, called_model_sql, of_run_sql
 from ingest.scope import Scope
 
 SINCE_EVER_NS = -(2**62)
@@ -44,6 +45,7 @@ def cost_sql(pricing: Pricing) -> tuple[str, list[Any]]:
             for price in listed:
                 rates = price.rates or (None, None, None)
                 prices += [order, pattern.removesuffix(ANY), beginning, begins[price.begins], *rates]
+    model = called_model_sql("item", "ingest_run")
     row = "(%s::int, %s::text, %s::boolean, %s::bigint, %s::numeric, %s::numeric, %s::numeric)"
     told = f"VALUES {', '.join([row] * (len(prices) // 7))}"
     return (
@@ -52,10 +54,10 @@ def cost_sql(pricing: Pricing) -> tuple[str, list[Any]]:
             FROM ingest_call AS item CROSS JOIN LATERAL (
                 SELECT input, cached, output FROM ({told}) AS price (place, model, part, from_ns, input, cached, output)
                 WHERE from_ns <= item.end_unix_ns
-                  AND CASE WHEN part THEN starts_with(item.model, price.model) ELSE item.model = price.model END
+                  AND CASE WHEN part THEN starts_with({model}, price.model) ELSE {model} = price.model END
                 ORDER BY place, part, length(price.model) DESC, from_ns DESC LIMIT 1
             ) AS price
-            WHERE item.trace_id = ingest_run.trace_id AND item.root_span_id = ingest_run.root_span_id
+            WHERE item.trace_id = ingest_run.trace_id AND {of_run_sql('item', 'ingest_run')}
               AND item.project_id = ingest_run.project_id AND item.day = ingest_run.day AND {TELLS_TOKENS}""",
         prices,
     )
@@ -81,14 +83,19 @@ def price_runs(scope: Scope, pricing: Pricing, runs: Sequence[RunRow], rows: Seq
             FROM ingest_call AS call WHERE {where} AND day = ANY(%s::date[]) AND trace_id = ANY(%s::bytea[])""",
         [*parameters, list({row["day"] for row in rows}), list({bytes(row["trace_id"]) for row in rows})],
     )
-    costs: defaultdict[tuple[bytes, bytes], Cost] = defaultdict(Cost)
+    by_run = defaultdict(list)
     for call in calls:
-        rates = pricing.rates(call["model"], call["end_unix_ns"])
-        costs[bytes(call["trace_id"]), bytes(call["root_span_id"])] += call_cost(
-            rates, call["input_tokens"], call["cached_tokens"], call["output_tokens"]
-        )
+        by_run[bytes(call["trace_id"]), call["root_span_id"] and bytes(call["root_span_id"])].append(call)
     for run, row in zip(runs, rows, strict=True):
-        _write(run, pricing, costs[bytes(row["trace_id"]), bytes(row["root_span_id"])])
+        trace_id = bytes(row["trace_id"])
+        of_run = by_run[trace_id, bytes(row["root_span_id"])] + by_run[trace_id, None]  # an only run's have no root
+        _write(run, pricing, total([_of_row(pricing, call, run.model) for call in of_run]))
+
+
+def _of_row(pricing: Pricing, call: Mapping[str, Any], of_run: str | None) -> Cost:
+    model = of_run if call["model"] == AS_ITS_RUN else call["model"]
+    rates = pricing.rates(model, call["end_unix_ns"])
+    return call_cost(rates, call["input_tokens"], call["cached_tokens"], call["output_tokens"])
 
 
 def _of_call(pricing: Pricing, call: CallRow) -> Cost:

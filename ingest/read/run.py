@@ -31,7 +31,7 @@ def run_detail(scope: Scope, run_id: str, now_ns: int) -> RunDetail | None:
     if ids is None:
         return None
     key, values = _key(scope, ids)
-    in_order = f"WHERE {key} ORDER BY start_unix_ns, span_id"
+    in_order = f"WHERE {_item_key(scope)} ORDER BY start_unix_ns, span_id"
     with snapshot():
         rows = select(f"SELECT * FROM ingest_run WHERE {key}", values)
         if not rows:
@@ -52,16 +52,16 @@ def run_about(scope: Scope, run_id: str, span_id: str, now_ns: int) -> tuple[Run
     if ids is None or not _SPAN_ID.fullmatch(span_id):
         return None
     key, values = _key(scope, ids)
-    only = [*values, bytes.fromhex(span_id)]
+    of_run, only = _item_key(scope), [*values, bytes.fromhex(span_id)]
     with snapshot():
         rows = select(f"SELECT * FROM ingest_run WHERE {key}", values)
         if not rows:
             return None
-        calls = select(f"SELECT * FROM ingest_call WHERE {key} AND span_id = %s", only)
-        tools = select(f"SELECT * FROM ingest_tool WHERE {key} AND span_id = %s", only)
+        calls = select(f"SELECT * FROM ingest_call WHERE {of_run} AND span_id = %s", only)
+        tools = select(f"SELECT * FROM ingest_tool WHERE {of_run} AND span_id = %s", only)
         places = select(
             f"""SELECT encode(span_id, 'hex') AS span_id, round, scope, start_unix_ns FROM ingest_call
-                WHERE {key} ORDER BY start_unix_ns, ingest_call.span_id""",
+                WHERE {of_run} ORDER BY start_unix_ns, ingest_call.span_id""",
             values,
         )
     run = as_run_detail(rows[0], now_ns)
@@ -76,9 +76,14 @@ def _key(scope: Scope, ids: tuple[bytes, bytes]) -> tuple[str, list[object]]:
     return f"{where} AND trace_id = %s AND root_span_id = %s", [*parameters, *ids]
 
 
+def _item_key(scope: Scope) -> str:
+    """The condition that is true of the rows of a stored run's calls or tools, by the same parameters."""
+    return f"{scope.where()[0]} AND trace_id = %s AND coalesce(root_span_id = %s, true)"
+
+
 def _tell(run: RunDetail, detail: Detail, calls: Rows, tools: Rows, only: str | None = None) -> None:
     """Put in what these rows and the run's detail say; of warnings and phases all, or ``only`` those of one span."""
-    run.calls = [as_call(row, detail) for row in calls]
+    run.calls = [as_call(row, detail, run.model) for row in calls]
     run.tools = [as_tool(row, detail) for row in tools]
     run.warnings = [
         WarningRow(code=code, text=text, span_id=of) for code, text, of in detail.warnings if only in (None, of)

@@ -16,11 +16,12 @@ from ingest.read.budget import Budget
 from ingest.read.costing import cost_sql, price_runs
 from ingest.read.query.fields import STAGES
 from ingest.read.query.parser import parse
-from ingest.read.query.sql import query_sql
+from ingest.read.query.sql import equal_sql, query_sql
 from ingest.read.query.terms import BadQuery, Query
 from ingest.read.rows import RUN_LIST_COLUMNS, as_run, select
 from ingest.read.values import RunPage
 from ingest.read.windows import Window, windows
+from ingest.rows import models_sql
 from ingest.scope import Scope
 from ingest.snapshot import snapshot
 
@@ -209,11 +210,12 @@ def conditions(scope: Scope, wanted: RunFilter, now_ns: int) -> tuple[str, list[
         narrow("end_unix_ns < %s", wanted.to_unix_ns)
     for field, column in _EQUALITIES.items():
         if (value := getattr(wanted, field)) is not None:
-            narrow(f"{column} = %s", value)
+            equal, values_of = equal_sql(column, value)
+            narrow(equal, *values_of)
     if wanted.tool is not None:
         narrow("%s = ANY(tool_names)", wanted.tool)
     if wanted.model is not None:
-        narrow("%s = ANY(model_names)", wanted.model)
+        narrow(f"%s = ANY({models_sql('ingest_run')})", wanted.model)
     if wanted.min_wall_ns is not None:
         narrow("wall_ns >= %s", wanted.min_wall_ns)
     if wanted.status is not None:

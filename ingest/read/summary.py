@@ -30,6 +30,7 @@ from ingest.rollups.folding import zone_of
 from ingest.rollups.from_rows import Cells, count_rows
 from ingest.rollups.kept import Waiting, read_placed
 from ingest.rollups.steps import SECOND_NS, Piece, cover, day_of, step_index
+from ingest.rows import called_model_sql
 from ingest.scope import Scope
 from ingest.snapshot import snapshot
 
@@ -315,7 +316,7 @@ def _items(wanted: RunFilter, kind: Kind) -> list[tuple[str, list[Any]]]:
     """What a call or tool must be itself, where models or tools are asked for."""
     if kind is Kind.RUN:
         return []
-    field, column = ("model", "item.model") if kind is Kind.CALL else ("tool", "item.name")
+    field, column = ("model", called_model_sql("item", "run")) if kind is Kind.CALL else ("tool", "item.name")
     value = getattr(wanted, field)
     own = [] if value is None else [(f"{column} = %s", [value])]
     return own + item_sql(wanted.query, field, column)

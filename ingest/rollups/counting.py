@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, TypeVar
 from ingest.packed import OWNERS, SOURCE_INDEX
 from ingest.rollups.bins import bin_of, count_bins
 from ingest.rollups.errors import error_kind
-from ingest.rows import CALL_COLUMNS, RUN_COLUMNS, TOOL_COLUMNS, Row, Rows
+from ingest.rows import AS_ITS_RUN, CALL_COLUMNS, RUN_COLUMNS, TOOL_COLUMNS, Row, Rows
 from ingest.stages.model import Source
 
 MINUTE_NS = 60 * 10**9
@@ -65,7 +65,7 @@ METRICS: dict[Kind, tuple[str, ...]] = {
 # What counting needs of rows, in this order; of stored rows ``basis`` is whether there is one.
 RUN_TOLD = (
     "project_id", "trace_id", "root_span_id", "end_unix_ns", "failed", "root_ended", "basis", "environment", "service",
-    "version", "agent", "engine", "model_names", "wall_ns", *(f"{owner}_ns" for owner in OWNERS), "ttft_ns",
+    "version", "agent", "engine", "model", "model_names", "wall_ns", *(f"{owner}_ns" for owner in OWNERS), "ttft_ns",
     "first_token_ns", "ttft_sum_ns", "input_tokens", "cached_tokens", "output_tokens", "error",
 )  # fmt: skip
 CALL_TOLD = (
@@ -181,29 +181,32 @@ class Gathered:
         for run in runs:
             (
                 project_id, trace_id, root_span_id, end_ns, failed, root_ended, basis, environment, service, version,
-                agent, engine, model_names,
+                agent, engine, model, model_names,
             ) = run[:_RUN_VALUES]  # fmt: skip
             failing = 1 if failed else 0
             flags = failing | (2 if run[_UNSPLIT] else 0) | (4 if basis else 0) | (0 if root_ended else 8)
-            models = _models(model_names if isinstance(model_names, str) else tuple(model_names))
-            whose[project_id, trace_id, root_span_id] = failing, environment, service, version, agent, engine
+            models: tuple[str, ...] = (model,) if model else ()
+            if model_names is not None:
+                models = _models(model_names if isinstance(model_names, str) else tuple(model_names))
+            told = failing, environment, service, version, agent, engine, model
+            whose[project_id, trace_id, root_span_id] = whose[project_id, trace_id, None] = told
             groups[
                 project_id, sign, 0, end_ns // MINUTE_NS, flags, environment, service, version, agent, engine, models,
                 None,
             ].append(run[_RUN_VALUES:])  # fmt: skip
         for call in calls:
             project_id, trace_id, root_span_id, start_ns, end_ns, source, model, engine = call[:_CALL_VALUES]
-            failing, environment, service, version, agent, _ = whose[project_id, trace_id, root_span_id]
+            failing, environment, service, version, agent, _, of_run = whose[project_id, trace_id, root_span_id]
             flags = failing | (4 if source == ESTIMATED_SOURCE else 0) | (0 if call[-1] is None else 16)
             flags |= 0 if tells_tokens(*call[_CALL_TOKENS]) else 32
             groups[
                 project_id, sign, 1, end_ns // MINUTE_NS, flags, environment, service, version, agent, engine, (),
-                model,
+                of_run if model == AS_ITS_RUN else model,
             ].append((end_ns - start_ns, *call[_CALL_VALUES:]))  # fmt: skip
         for project_id, trace_id, root_span_id, start_ns, end_ns, ok, pseudo, name, error in tools:
             if pseudo:
                 continue
-            failing, environment, service, version, agent, engine = whose[project_id, trace_id, root_span_id]
+            failing, environment, service, version, agent, engine, _ = whose[project_id, trace_id, root_span_id]
             flags = failing | (32 if ok is None else 0 if ok else 16)
             groups[
                 project_id, sign, 2, end_ns // MINUTE_NS, flags, environment, service, version, agent, engine, (), name

@@ -20,6 +20,7 @@ from ingest.rollups.counting import (
     Kind,
 )
 from ingest.rollups.errors import error_kind
+from ingest.rows import called_model_sql, models_sql, of_run_sql
 
 DIMENSIONS = ("environment", "service", "version", "agent", "engine", "models", "own")
 
@@ -62,7 +63,7 @@ _FLAGS = {
     Kind.TOOL: f"{_FAILED} + CASE item.ok WHEN true THEN 0 WHEN false THEN 16 ELSE 32 END",
 }
 _JOIN = (
-    " JOIN {table} AS item ON item.trace_id = run.trace_id AND item.root_span_id = run.root_span_id "
+    f" JOIN {{table}} AS item ON item.trace_id = run.trace_id AND {of_run_sql('item', 'run')} "
     "AND item.project_id = run.project_id AND item.day = run.day"
 )
 _FROM = {
@@ -78,8 +79,8 @@ _COLUMNS = {
     "version": dict.fromkeys(Kind, "run.version"),
     "agent": dict.fromkeys(Kind, "run.agent"),
     "engine": {Kind.RUN: "run.engine", Kind.CALL: "item.engine", Kind.TOOL: "run.engine"},
-    "models": {Kind.RUN: "run.model_names", Kind.CALL: "'{}'::text[]", Kind.TOOL: "'{}'::text[]"},
-    "own": {Kind.RUN: "NULL::text", Kind.CALL: "item.model", Kind.TOOL: "item.name"},
+    "models": {Kind.RUN: models_sql("run"), Kind.CALL: "'{}'::text[]", Kind.TOOL: "'{}'::text[]"},
+    "own": {Kind.RUN: "NULL::text", Kind.CALL: called_model_sql("item", "run"), Kind.TOOL: "item.name"},
 }
 _NONE = {"models": "'{}'::text[]"}
 Cells = dict[tuple[int, int, Key], Cell]  # by kind, step and key

@@ -9,6 +9,7 @@ from enum import StrEnum
 from ingest.packed import OWNERS
 from ingest.read.query.terms import Unit
 from ingest.rollups.errors import KINDS
+from ingest.rows import models_sql
 
 
 class Kind(StrEnum):
@@ -49,7 +50,7 @@ def _amount(name: str, column: str, says: str, examples: tuple[str, ...], *units
 _ALL = (
     _text("service", "service", "service that ran it"),
     _text("agent", "agent", "name of the agent"),
-    _text("model", "model_names", "model that any of its calls used", Kind.LIST),
+    _text("model", models_sql("ingest_run"), "model that any of its calls used", Kind.LIST),
     _text("tool", "tool_names", "tool that it asked for", Kind.LIST),
     _text("engine", "engine", "engine that served it"),
     _text("environment", "environment", "deployment environment"),

@@ -12,6 +12,7 @@ from ingest.read.query.terms import Known, Pattern, Query, Term, Unit
 from ingest.rollups.errors import kind_sql
 
 BIGGEST = 2**62
+HASHED = ("session_id", "user_id")  # how their indexes know them
 TEXT_COLUMNS = ("name", "service", "agent", "session_id", "user_id", "error", "encode(trace_id, 'hex')")
 Condition = tuple[str, list[Any]]
 
@@ -60,7 +61,14 @@ def _one(field: Field, wanted: Any, now_ns: int, cost: Condition | None) -> Cond
 def _text(column: str, wanted: Any) -> Condition:
     if isinstance(wanted, Known):
         return f"{column} IS NOT NULL", []
-    return (f"{column} = %s", [wanted.text]) if wanted.exact else (f"{column} LIKE %s", [wanted.like])
+    return equal_sql(column, wanted.text) if wanted.exact else (f"{column} LIKE %s", [wanted.like])
+
+
+def equal_sql(column: str, text: str) -> Condition:
+    """That a text column is this. Sessions and users are found by their hash, whose index takes half the bytes."""
+    if column in HASHED:
+        return f"(hashtext({column}) = hashtext(%s) AND {column} = %s)", [text, text]
+    return f"{column} = %s", [text]
 
 
 def _list(field: Field, wanted: Any) -> Condition:

@@ -22,6 +22,7 @@ from ingest.read.runs import BadFilter, RunFilter, find_runs
 from ingest.read.summary import Question, summarise
 from ingest.rollups.errors import error_kind
 from ingest.rollups.folding import fold_all
+from ingest.rows import AS_ITS_RUN
 from ingest.scope import Scope
 from tests.integration.rollups.drawn_runs import SECOND_NS, drawn, keep, utc
 
@@ -30,14 +31,21 @@ pytestmark = pytest.mark.django_db
 NOW = utc(2025, 11, 20, 12, 34)
 HOURS = 3600 * SECOND_NS
 WEEK = RunFilter(from_unix_ns=NOW - 168 * HOURS, to_unix_ns=NOW)
+
+
+def models(run: Run) -> list[str]:
+    """Those of its calls; a row tells them where they are not all its own."""
+    return [run.model] * (run.model is not None) if run.model_names is None else list(run.model_names)
+
+
 ALIKE: dict[str, Callable[[Run], bool]] = {
     "service:shop": lambda run: run.service == "shop",
     "service:s*,desk": lambda run: run.service is not None and (run.service[0] == "s" or run.service == "desk"),
     "-service:shop": lambda run: run.service != "shop",
     "service:*": lambda run: run.service is not None,
     "-version:*": lambda run: run.version is None,
-    "model:l*": lambda run: any(name.startswith("l") for name in run.model_names),
-    "-model:large": lambda run: "large" not in run.model_names,
+    "model:l*": lambda run: any(name.startswith("l") for name in models(run)),
+    "-model:large": lambda run: "large" not in models(run),
     "tool:search": lambda run: "search" in run.tool_names,
     "tool:se*,pay": lambda run: any(name.startswith("se") or name == "pay" for name in run.tool_names),
     "status:error": lambda run: run.failed,
@@ -125,9 +133,11 @@ def test_cost_is_that_of_the_run_s_calls_by_the_price_of_their_time(project: Pro
     write_table(project, parse_prices("EUR", prices))
     pricing = read_pricing(Scope(project_id=project.pk))
     costs: dict[bytes, list[int]] = {}
+    of_run = {bytes(run.trace_id): run.model for run in Run.objects.all()}
     for call in Call.objects.all():
+        model = of_run[bytes(call.trace_id)] if call.model == AS_ITS_RUN else call.model
         cost = call_cost(
-            pricing.rates(call.model, call.end_unix_ns), call.input_tokens, call.cached_tokens, call.output_tokens
+            pricing.rates(model, call.end_unix_ns), call.input_tokens, call.cached_tokens, call.output_tokens
         )
         if cost.known:
             costs.setdefault(bytes(call.trace_id), []).append(cost.pico)

@@ -13,13 +13,14 @@ import pytest
 from django.db.models import Q
 from django.test import Client
 
-from ingest.models import Call, Project
+from ingest.models import Call, Project, Run
 from ingest.price_list import parse
 from ingest.prices import write_table
 from ingest.read import summary
 from ingest.read.runs import RunFilter
 from ingest.read.summary import GROUPS, Question, summarise
 from ingest.rollups.folding import fold
+from ingest.rows import AS_ITS_RUN
 from ingest.scope import Scope
 from tests.integration.rollups.drawn_runs import SECOND_NS, drawn, keep, utc
 
@@ -128,7 +129,9 @@ def test_groups_and_steps_add_up(priced: Project, group_by: str) -> None:
 def test_a_price_changes_at_midnight_of_the_projects_zone(priced: Project) -> None:
     before = get("summary", **{"from": NIGHT - 40 * HOURS, "to": NIGHT}, model="small", of="calls")["total"]["calls"]
     after = get("summary", **{"from": NIGHT, "to": NIGHT + 100 * HOURS}, model="small", of="calls")["total"]["calls"]
-    tells = Q(project_id=priced.pk, model="small", input_tokens__isnull=False)
+    small = Run.objects.filter(project_id=priced.pk, model="small").values("trace_id")
+    tells = Q(model="small") | Q(model=AS_ITS_RUN, trace_id__in=small)
+    tells &= Q(project_id=priced.pk, input_tokens__isnull=False)
     picos = [0, 0]
     for call in Call.objects.filter(tells):
         late = call.end_unix_ns >= NIGHT

@@ -69,7 +69,7 @@ def wanted_ids(wanted: RunFilter) -> list[str]:
         return (
             same
             and (wanted.status is None or run.failed)
-            and (wanted.model is None or wanted.model in run.model_names)
+            and (wanted.model is None or wanted.model in (run.model_names or [run.model]))
             and (wanted.tool is None or wanted.tool in run.tool_names)
             and (wanted.min_wall_ns is None or run.wall_ns >= wanted.min_wall_ns)
             and (wanted.q is None or wanted.q in (run.error or ""))

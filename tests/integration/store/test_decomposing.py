@@ -201,8 +201,8 @@ async def test_a_row_that_cannot_be_written_holds_up_no_other_trace(
     good, bad = await keep(call()), await keep(call())
 
     class Absurd(Rows):
-        def add(self, run: Any, *rest: Any) -> None:
-            super().add(run, *rest)
+        def add(self, run: Any, *rest: Any, **more: Any) -> None:
+            super().add(run, *rest, **more)
             if run.trace_id == bad.hex():
                 start, end, _, *others = self.calls[-1]
                 self.calls[-1] = start, end, 2**70, *others

@@ -19,7 +19,7 @@ from tests.integration.store.parts import IDLE_NS, call, parts
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-CALLS = "SELECT carries_tool_results AS carries, detail FROM ingest_call JOIN ingest_run USING (trace_id, root_span_id)"
+CALLS = "SELECT carries_tool_results AS carries, detail FROM ingest_call JOIN ingest_run USING (trace_id)"
 
 
 def calls(rows: Any) -> list[tuple[str | None, bool]]:

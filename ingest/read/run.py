@@ -9,8 +9,18 @@ from typing import Any
 from ingest.packed import Detail, unpack_detail
 from ingest.prices import read_pricing
 from ingest.read.costing import price_run
-from ingest.read.rows import CALLS, TOOLS, as_calls, as_run_detail, as_tools, select, select_tuples
-from ingest.read.values import CallPlace, RunDetail, WarningRow
+from ingest.read.rows import (
+    CALLS,
+    RUN_LIST_COLUMNS,
+    TOOLS,
+    as_calls,
+    as_run,
+    as_run_detail,
+    as_tools,
+    select,
+    select_tuples,
+)
+from ingest.read.values import CallPlace, RunDetail, RunRow, WarningRow
 from ingest.scope import Scope
 from ingest.snapshot import snapshot
 
@@ -23,6 +33,16 @@ def split_run_id(run_id: str) -> tuple[bytes, bytes] | None:
     """Trace id and root span id, or None for what is no run id."""
     found = _RUN_ID.fullmatch(run_id.lower())
     return (bytes.fromhex(found[1]), bytes.fromhex(found[2])) if found else None
+
+
+def run_row(scope: Scope, run_id: str, now_ns: int) -> RunRow | None:
+    """The run without its calls, tools, warnings, phases and costs; None where the scope has no such run."""
+    ids = split_run_id(run_id)
+    if ids is None:
+        return None
+    key, values = _key(scope, ids)
+    rows = select(f"SELECT {', '.join(RUN_LIST_COLUMNS)} FROM ingest_run WHERE {key}", values)
+    return as_run(rows[0], now_ns) if rows else None
 
 
 def run_detail(scope: Scope, run_id: str, now_ns: int) -> RunDetail | None:

@@ -1,12 +1,26 @@
 /* Moments in the viewer's zone, or in the one that the address names. The server writes UTC, which is also what stands
    without scripts. What a zone is called only Intl knows, and its first use in a process takes longer than the rest of a
-   page's scripts together: clocks are right at once, names follow when the browser has nothing else to do. */
+   page's scripts together: clocks are right at once. The viewer's own zone is called what it was called last time, and
+   asked for when the browser has nothing else to do. */
 const two = n => String(n).padStart(2, "0");
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
 const asked = known(new URLSearchParams(location.search).get("zone"));
-let own = null;
+let own = remembered();
 const zoneName = () => asked ?? (own ??= Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC");
+
+function remembered() {
+  try { return localStorage.getItem("sixstage-zone"); } catch { return null; }
+}
+
+/* The first time, and after a journey, names that stand are put right. */
+function askForOwn() {
+  const before = own;
+  own = null;
+  if (zoneName() === before) return;
+  nameZone(document);
+  try { localStorage.setItem("sixstage-zone", own); } catch { /* then it is asked each time */ }
+}
 
 function known(name) {
   try { return name ? new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone : null; } catch { return null; }
@@ -89,6 +103,6 @@ function nameZone(root) {
 }
 
 localise(document);
-if (!asked) (window.requestIdleCallback ?? setTimeout)(() => nameZone(document));
+if (!asked) (window.requestIdleCallback ?? setTimeout)(askForOwn);
 // Right after a swap and before the next paint, so that no time is ever seen in the wrong zone.
 for (const swap of ["htmx:afterSwap", "htmx:oobAfterSwap"]) document.addEventListener(swap, () => localise(document));

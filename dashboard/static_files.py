@@ -4,6 +4,7 @@ forty times (measured: 4 ms of CPU a file through Django)."""
 from __future__ import annotations
 
 from collections.abc import MutableMapping
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -34,10 +35,13 @@ class StaticFiles:
         async def secured(message: MutableMapping[str, Any]) -> None:
             if message["type"] == "http.response.start":
                 message["headers"] = [*message["headers"], *HEADERS]
+            elif message["type"] == "http.response.pathsend":
+                # Read here: it lies in memory, and a thread for each of its steps costs more than the file.
+                message = {"type": "http.response.body", "body": Path(message["path"]).read_bytes()}
             await send(message)
 
         file: Any = FileServerASGI(self._files[scope["path"]])
-        await file(scope, receive, secured)
+        await file({**scope, "extensions": {"http.response.pathsend": {}}}, receive, secured)
 
 
 async def _nothing(request: HttpRequest) -> HttpResponseBase:

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 import zstandard
+from msgspec import Struct
 
 from ingest.stages.model import Breakdown, Outside, Run, Source, Stage
 
@@ -22,12 +23,21 @@ SOURCES: tuple[Source, ...] = tuple(Source)
 OWNER_NAMES, SOURCE_NAMES = tuple(o.value for o in OWNERS), tuple(s.value for s in SOURCES)
 OWNER_INDEX = {owner: index for index, owner in enumerate(OWNERS)}
 SOURCE_INDEX: dict[Source | None, int] = {source: index for index, source in enumerate(SOURCES)} | {None: -1}
+_KINDS = tuple((owner, source) for owner in OWNER_NAMES for source in SOURCE_NAMES)  # of phases, as they are packed
 COMPRESS_FROM_BYTES = 1_024
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.decode
 
-PhaseTold = tuple[int, int, str, str, str | None]  # start and end from the run's start, owner, source, span id
+
+class PhaseRow(Struct, frozen=True, gc=False):
+    """Who owned an interval; offsets count from the run's start. Phases tile the run."""
+
+    start_ns: int
+    end_ns: int
+    owner: str
+    source: str
+    span_id: str | None
 
 
 def pack_summary(broken: Breakdown) -> bytes:
@@ -61,8 +71,7 @@ def unpack_summary(row: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     return {"busy_ns": busy_ns, "sources": sources, "sources_ns": sources_ns}
 
 
-@dataclass(frozen=True, slots=True)
-class CallTold:
+class CallTold(Struct, frozen=True, gc=False):
     """Of a call, by its span id, what its row leaves out."""
 
     parent_span_id: str | None
@@ -75,7 +84,7 @@ class CallTold:
 class Detail:
     """A run's ``detail``, read. ``transports_ns`` are those of tools, by span id."""
 
-    phases: list[PhaseTold]
+    phases: list[PhaseRow]
     calls: Mapping[str, CallTold]
     transports_ns: Mapping[str, int]
     warnings: list[tuple[str, str, str | None]]
@@ -114,22 +123,21 @@ def unpack_detail(packed: bytes) -> Detail:
     if packed.startswith(_ZSTD_MAGIC):
         packed = zstandard.ZstdDecompressor().decompress(packed)
     raw, lengths, told, words, transports, warnings = _decode(packed)
-    ids = [raw[at : at + 8].hex() for at in range(0, len(raw), 8)]
-    phases: list[PhaseTold] = []
+    digits = raw.hex()
+    ids = [digits[at : at + 16] for at in range(0, len(digits), 16)]
+    phases: list[PhaseRow] = []
     at_ns = 0
-    for at in range(0, len(lengths), 3):
-        length_ns, kind, seat = lengths[at : at + 3]
-        owner, source = divmod(kind, len(SOURCES))
-        phases.append((
-            at_ns, at_ns + length_ns, OWNER_NAMES[owner], SOURCE_NAMES[source], None if seat is None else ids[seat]
-        ))  # fmt: skip
-        at_ns += length_ns
+    for length_ns, kind, seat in zip(lengths[::3], lengths[1::3], lengths[2::3], strict=True):
+        owner, source = _KINDS[kind]
+        end_ns = at_ns + length_ns
+        phases.append(PhaseRow(at_ns, end_ns, owner, source, None if seat is None else ids[seat]))
+        at_ns = end_ns
     calls = {}
-    for at in range(0, len(told), 4):
-        parent, transport_ns, provider, finish_reason = told[at : at + 4]
-        calls[ids[at // 4]] = CallTold(
-            None if parent is None else ids[parent], transport_ns, words[provider], words[finish_reason]
-        )
+    for span_id, parent, transport_ns, provider, finish_reason in zip(
+        ids, told[::4], told[1::4], told[2::4], told[3::4], strict=False
+    ):
+        above = None if parent is None else ids[parent]
+        calls[span_id] = CallTold(above, transport_ns, words[provider], words[finish_reason])
     return Detail(
         phases=phases,
         calls=calls,

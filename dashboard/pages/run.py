@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 import time
+from collections.abc import AsyncIterator, Iterator
+from functools import partial, reduce
 from typing import Any
 
 import msgspec
+from asgiref.sync import sync_to_async
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.core.handlers.asgi import ASGIRequest
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, StreamingHttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.safestring import mark_safe
 
@@ -17,30 +24,59 @@ from dashboard.pages.parts import engine_rows, rounds, run_head, span_panel
 from dashboard.pages.parts.waterfall import waterfall
 from dashboard.verdicts import judge
 from ingest.read.engine_state import join_engines
-from ingest.read.run import current_run_id, run_about, run_detail
+from ingest.read.run import current_run_id, run_about, run_detail, run_row
 from ingest.read.span_times import root_span_ids, span_times
 from ingest.read.traces import span_detail
 from ingest.read.values import RunDetail
 from ingest.scope import Scope
 
-INLINE_SPANS = 20_000  # of a waterfall that comes with its page; a larger one is fetched when the head is there
-FIRST_ROUNDS = 30  # more than are in sight; each costs the page 35 elements
-# So that JSON can stand in an element of the page, as Django's json_script has it.
-_ESCAPED = {ord("<"): "\\u003C", ord(">"): "\\u003E", ord("&"): "\\u0026"}
+STREAMED_SPANS = 1_000  # from here on the page's frame is sent before the run is read
+ROUNDS_AT_ONCE, FIRST_ROUNDS = 30, 20  # of more than so many the first, as many as are in sight: each is 35 elements
+_HERE = "<!-- main -->"
+_log = logging.getLogger("django.request")
+# So that JSON can stand in an element of the page, as Django's json_script has it; replaced in bytes, which takes a
+# thirtieth of what translating the text takes.
+_ESCAPED = ((b"<", b"\\u003C"), (b">", b"\\u003E"), (b"&", b"\\u0026"))
 
 
-def page(request: HttpRequest, run_id: str) -> HttpResponse:
+def page(request: HttpRequest, run_id: str) -> HttpResponseBase:
+    run = run_row(request.access.scope, run_id, time.time_ns())
+    if run is None:
+        return _moved(request, run_id)
+    frame = partial(render_to_string, "run/page.html", request=request)
+    told = {"run": run, "page": "runs", "page_is_run": True}
+    if run.spans < STREAMED_SPANS or not isinstance(request, ASGIRequest):
+        return HttpResponse(frame(told | {"main": mark_safe("".join(_pieces(request, run_id)))}))
+    before, _, after = frame(told | {"main": mark_safe(_HERE)}).partition(_HERE)
+    return StreamingHttpResponse(_in_pieces(request, run_id, before, after))
+
+
+async def _in_pieces(request: HttpRequest, run_id: str, before: str, after: str) -> AsyncIterator[str]:
+    """The page's frame at once, so that the browser fetches styles and modules while the rest is worked out."""
+    yield before
+    pieces = _pieces(request, run_id)
+    try:
+        while piece := await sync_to_async(next)(pieces, ""):
+            yield piece
+    except Exception:  # the status has been sent, so it can only be said in the page
+        _log.exception("the page of run %s was not finished", run_id)
+        yield render_to_string("run/not_made.html", request=request)
+    yield after
+
+
+def _pieces(request: HttpRequest, run_id: str) -> Iterator[str]:
+    """What stands within the page's frame: what people read, then the rows of the waterfall, for its script."""
     scope = request.access.scope
     run = run_detail(scope, run_id, time.time_ns())
     if run is None:
-        return _moved(request, run_id)
+        yield render_to_string("run/not_made.html", request=request)
+        return
     join_engines(scope, run)
-    context = _parts(run, None if request.GET.get("rounds") == "all" else FIRST_ROUNDS)
-    context |= {"page": "runs", "page_is_run": True}
-    context |= {"chosen": run_head.costliest(run), "figures": run_head.figures(run)}
-    if run.spans <= INLINE_SPANS:
-        context["waterfall"] = mark_safe(_waterfall(scope, run).decode().translate(_ESCAPED))
-    return render(request, "run/page.html", context)
+    context = _parts(run, all_rounds=request.GET.get("rounds") == "all")
+    context |= {"page_is_run": True, "chosen": run_head.costliest(run), "figures": run_head.figures(run)}
+    yield render_to_string("run/main.html", context, request)
+    told = reduce(_without, _ESCAPED, _waterfall(scope, run)).decode()
+    yield f'<script type="application/json" id="waterfall-data">{told}</script>'
 
 
 def parts(request: HttpRequest, run_id: str) -> HttpResponse:
@@ -50,7 +86,7 @@ def parts(request: HttpRequest, run_id: str) -> HttpResponse:
     if run is None:
         return _moved(request, run_id, "run-parts")
     join_engines(scope, run)
-    context = _parts(run, FIRST_ROUNDS) | {"figures": run_head.figures(run), "is_update": True}
+    context = _parts(run) | {"figures": run_head.figures(run), "is_update": True}
     return render(request, "run/parts.html", context)
 
 
@@ -77,11 +113,12 @@ def span(request: HttpRequest, run_id: str, span_id: str) -> HttpResponse:
     return render(request, "run/span.html", {"run": run, "panel": panel, **_engine(scope, run, span_id)})
 
 
-def _parts(run: RunDetail, most_rounds: int | None) -> dict[str, Any]:
-    shown = rounds.rounds(run, most_rounds)
+def _parts(run: RunDetail, *, all_rounds: bool = False) -> dict[str, Any]:
+    asked = rounds.tools_of(run)
+    shown = rounds.rounds(run, asked, FIRST_ROUNDS if len(run.calls) > ROUNDS_AT_ONCE and not all_rounds else None)
     return {
         "run": run,
-        "verdict": judge(run),
+        "verdict": judge(run, asked),
         "split": run_head.split(run),
         "facts": run_head.facts(run),
         "rounds": shown,
@@ -96,6 +133,10 @@ def _parts(run: RunDetail, most_rounds: int | None) -> dict[str, Any]:
 def _waterfall(scope: Scope, run: RunDetail) -> bytes:
     spans = span_times(scope, run.trace_id)
     return msgspec.json.encode(waterfall(run, spans, root_span_ids(scope, run.trace_id)))
+
+
+def _without(told: bytes, pair: tuple[bytes, bytes]) -> bytes:
+    return told.replace(*pair)
 
 
 def _engine(scope: Scope, run: RunDetail, span_id: str) -> dict[str, Any]:

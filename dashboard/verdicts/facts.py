@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
-from dashboard.pages.parts.rounds import labels, tools_of
+from dashboard.pages.parts.rounds import Asked, labels
 from ingest.read.values import CallRow, RunDetail, ToolRow
 
 MODEL_INPUT = ("prefill", "re_encoding")
@@ -15,15 +15,13 @@ MODEL_INPUT = ("prefill", "re_encoding")
 class Facts:
     """A run, and what of its wall time was waited for in each span."""
 
-    def __init__(self, run: RunDetail) -> None:
-        self.run = run
+    def __init__(self, run: RunDetail, asked: Asked) -> None:
+        self.run, self.asked = run, asked
         self.amounts = run.stages_ns | run.outside_ns
         self.labels = labels(run.calls)
-        self.asked = tools_of(run)
-        self.waited: dict[tuple[str | None, str], int] = {}
+        self.waited: defaultdict[tuple[str | None, str], int] = defaultdict(int)
         for phase in run.phases:
-            key = phase.span_id, phase.owner
-            self.waited[key] = self.waited.get(key, 0) + phase.end_ns - phase.start_ns
+            self.waited[phase.span_id, phase.owner] += phase.end_ns - phase.start_ns
 
     def waited_of(self, span_id: str, owner: str) -> int:
         return self.waited.get((span_id, owner), 0)

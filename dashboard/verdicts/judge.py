@@ -6,20 +6,21 @@ from collections.abc import Iterator
 
 from dashboard.figures import duration, percent
 from dashboard.pages.parts.bar import LABELS, amounts
+from dashboard.pages.parts.rounds import Asked, tools_of
 from dashboard.verdicts import agent_rules, model_rules
 from dashboard.verdicts.facts import Facts
 from dashboard.verdicts.finding import Finding, Verdict, about
 from ingest.read.values import RunDetail
 
 
-def judge(run: RunDetail) -> Verdict:
-    """The sentence that matters, and those that explain it."""
+def judge(run: RunDetail, asked: Asked | None = None) -> Verdict:
+    """The sentence that matters, and those that explain it; ``asked`` is what ``tools_of`` finds, where it is known."""
     parts = amounts(run)
     most = max(parts, key=parts.__getitem__)
     if not run.wall_ns or not parts[most]:
         words = "Nothing has been measured yet." if run.provisional else "This run took no time that could be measured."
         return Verdict(headline=Finding(code="nothing", text=words))
-    facts = Facts(run)
+    facts = Facts(run, tools_of(run) if asked is None else asked)
     found = [f for rule in (*model_rules.RULES, *agent_rules.RULES) for f in rule(facts)]
     found += [*_second(facts, parts, most), *_estimated(run)]
     # What explains the greatest comes first; within it, and after it, what could win most back.

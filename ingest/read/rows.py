@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from django.db import connection
 
 from ingest.packed import SOURCE_NAMES, Detail, unpack_summary
 from ingest.read.values import CallRow, RunDetail, RunRow, ToolRow
-from ingest.rows import AS_ITS_RUN, CALL_COLUMNS, RUN_COLUMNS, TOOL_COLUMNS
+from ingest.rows import AS_ITS_RUN, RUN_COLUMNS
 from ingest.stages.model import Outside, Stage
 
 RUN_LIST_COLUMNS = tuple(column for column in RUN_COLUMNS if column not in ("detail", "basis"))
@@ -21,6 +21,13 @@ def select(sql: str, parameters: list[Any]) -> list[dict[str, Any]]:
         cursor.execute(sql, parameters)
         names = [column.name for column in cursor.description or ()]
         return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+
+def select_tuples(sql: str, parameters: list[Any]) -> list[tuple[Any, ...]]:
+    """The rows of a query as tuples, where there may be many thousands."""
+    with connection.cursor() as cursor:
+        cursor.execute(sql, parameters)
+        return cursor.fetchall()
 
 
 def run_values(row: Mapping[str, Any], now_ns: int) -> dict[str, Any]:
@@ -56,28 +63,39 @@ def as_run_detail(row: Mapping[str, Any], now_ns: int) -> RunDetail:
     return RunDetail(**run_values(row, now_ns))
 
 
-# A run may have thousands of calls and tools: their other columns are taken over in one step.
-_NOT_SHOWN = {"day", "project_id", "trace_id", "root_span_id", "span_id", "end_unix_ns", "response_hash"}
-_CALL_SHOWN = tuple(name for name in CALL_COLUMNS if name not in _NOT_SHOWN | {"source", "model"})
-_TOOL_SHOWN = tuple(name for name in TOOL_COLUMNS if name not in _NOT_SHOWN)
+# A run may have tens of thousands of calls and tools. Their queries ask for the fields in the order in which the values
+# have them, so that a row becomes a value in one step; what the run's detail tells is written in afterwards.
+_WORKED_OUT = {
+    "span_id": "encode(span_id, 'hex')",
+    "wall_ns": "end_unix_ns - start_unix_ns",
+    "first_token_unix_ns": "start_unix_ns + ttft_ns",
+    **dict.fromkeys(("parent_span_id", "provider", "transport_ns", "finish_reason", "engine_state", "cost"), "NULL"),
+}
 
 
-def as_call(row: Mapping[str, Any], detail: Detail, of_run: str | None) -> CallRow:
-    """``of_run`` is its run's model."""
-    span_id, ttft_ns = bytes(row["span_id"]).hex(), row["ttft_ns"]
-    told = detail.calls[span_id]
-    return CallRow(
-        span_id=span_id, wall_ns=row["end_unix_ns"] - row["start_unix_ns"], parent_span_id=told.parent_span_id,
-        transport_ns=told.transport_ns, provider=told.provider, finish_reason=told.finish_reason,
-        first_token_unix_ns=None if ttft_ns is None else row["start_unix_ns"] + ttft_ns,
-        source=SOURCE_NAMES[row["source"]], model=of_run if row["model"] == AS_ITS_RUN else row["model"],
-        **{name: row[name] for name in _CALL_SHOWN},
-    )  # fmt: skip
+def _columns(fields: Iterable[str]) -> str:
+    return ", ".join(_WORKED_OUT.get(name, name) for name in fields)
 
 
-def as_tool(row: Mapping[str, Any], detail: Detail) -> ToolRow:
-    span_id = bytes(row["span_id"]).hex()
-    return ToolRow(
-        span_id=span_id, wall_ns=row["end_unix_ns"] - row["start_unix_ns"],
-        transport_ns=detail.transports_ns.get(span_id), **{name: row[name] for name in _TOOL_SHOWN},
-    )  # fmt: skip
+CALLS, TOOLS = _columns(CallRow.__struct_fields__), _columns(ToolRow.__struct_fields__)
+
+
+def as_calls(rows: Iterable[Sequence[Any]], detail: Detail, of_run: str | None) -> list[CallRow]:
+    """Of rows of ``CALLS``, of a run of this model."""
+    calls, told_of = [CallRow(*row) for row in rows], detail.calls
+    for call in calls:
+        told = told_of[call.span_id]
+        if call.model == AS_ITS_RUN:
+            call.model = of_run
+        call.source = SOURCE_NAMES[call.source]  # type: ignore[call-overload]  # a place among them, as it is stored
+        call.parent_span_id, call.transport_ns = told.parent_span_id, told.transport_ns
+        call.provider, call.finish_reason = told.provider, told.finish_reason
+    return calls
+
+
+def as_tools(rows: Iterable[Sequence[Any]], detail: Detail) -> list[ToolRow]:
+    """Of rows of ``TOOLS``."""
+    tools, transports_ns = [ToolRow(*row) for row in rows], detail.transports_ns
+    for tool in tools if transports_ns else ():
+        tool.transport_ns = transports_ns.get(tool.span_id)
+    return tools

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from ingest.packed import Detail, PhaseTold, unpack_detail
+from ingest.packed import Detail, unpack_detail
 from ingest.prices import read_pricing
 from ingest.read.costing import price_run
-from ingest.read.rows import as_call, as_run_detail, as_tool, select
-from ingest.read.values import CallPlace, PhaseRow, RunDetail, WarningRow
+from ingest.read.rows import (
+    CALLS,
+    RUN_LIST_COLUMNS,
+    TOOLS,
+    as_calls,
+    as_run,
+    as_run_detail,
+    as_tools,
+    select,
+    select_tuples,
+)
+from ingest.read.values import CallPlace, RunDetail, RunRow, WarningRow
 from ingest.scope import Scope
 from ingest.snapshot import snapshot
 
-Rows = Sequence[Mapping[str, Any]]
+Rows = Sequence[Sequence[Any]]
 _RUN_ID = re.compile(r"([0-9a-f]{32})-([0-9a-f]{16})")
 _SPAN_ID = re.compile(r"[0-9a-f]{16}")
 
@@ -23,6 +33,16 @@ def split_run_id(run_id: str) -> tuple[bytes, bytes] | None:
     """Trace id and root span id, or None for what is no run id."""
     found = _RUN_ID.fullmatch(run_id.lower())
     return (bytes.fromhex(found[1]), bytes.fromhex(found[2])) if found else None
+
+
+def run_row(scope: Scope, run_id: str, now_ns: int) -> RunRow | None:
+    """The run without its calls, tools, warnings, phases and costs; None where the scope has no such run."""
+    ids = split_run_id(run_id)
+    if ids is None:
+        return None
+    key, values = _key(scope, ids)
+    rows = select(f"SELECT {', '.join(RUN_LIST_COLUMNS)} FROM ingest_run WHERE {key}", values)
+    return as_run(rows[0], now_ns) if rows else None
 
 
 def run_detail(scope: Scope, run_id: str, now_ns: int) -> RunDetail | None:
@@ -36,8 +56,8 @@ def run_detail(scope: Scope, run_id: str, now_ns: int) -> RunDetail | None:
         rows = select(f"SELECT * FROM ingest_run WHERE {key}", values)
         if not rows:
             return None
-        calls = select(f"SELECT * FROM ingest_call {in_order}", values)
-        tools = select(f"SELECT * FROM ingest_tool {in_order}", values)
+        calls = select_tuples(f"SELECT {CALLS} FROM ingest_call {in_order}", values)
+        tools = select_tuples(f"SELECT {TOOLS} FROM ingest_tool {in_order}", values)
         pricing = read_pricing(scope)
     run = as_run_detail(rows[0], now_ns)
     _tell(run, unpack_detail(rows[0]["detail"]), calls, tools)
@@ -57,8 +77,8 @@ def run_about(scope: Scope, run_id: str, span_id: str, now_ns: int) -> tuple[Run
         rows = select(f"SELECT * FROM ingest_run WHERE {key}", values)
         if not rows:
             return None
-        calls = select(f"SELECT * FROM ingest_call WHERE {of_run} AND span_id = %s", only)
-        tools = select(f"SELECT * FROM ingest_tool WHERE {of_run} AND span_id = %s", only)
+        calls = select_tuples(f"SELECT {CALLS} FROM ingest_call WHERE {of_run} AND span_id = %s", only)
+        tools = select_tuples(f"SELECT {TOOLS} FROM ingest_tool WHERE {of_run} AND span_id = %s", only)
         places = select(
             f"""SELECT encode(span_id, 'hex') AS span_id, round, scope, start_unix_ns FROM ingest_call
                 WHERE {of_run} ORDER BY start_unix_ns, ingest_call.span_id""",
@@ -83,17 +103,12 @@ def _item_key(scope: Scope) -> str:
 
 def _tell(run: RunDetail, detail: Detail, calls: Rows, tools: Rows, only: str | None = None) -> None:
     """Put in what these rows and the run's detail say; of warnings and phases all, or ``only`` those of one span."""
-    run.calls = [as_call(row, detail, run.model) for row in calls]
-    run.tools = [as_tool(row, detail) for row in tools]
+    run.calls = as_calls(calls, detail, run.model)
+    run.tools = as_tools(tools, detail)
     run.warnings = [
         WarningRow(code=code, text=text, span_id=of) for code, text, of in detail.warnings if only in (None, of)
     ]
-    run.phases = [_phase(told) for told in detail.phases if only in (None, told[4])]
-
-
-def _phase(told: PhaseTold) -> PhaseRow:
-    start_ns, end_ns, owner, source, span_id = told
-    return PhaseRow(start_ns=start_ns, end_ns=end_ns, owner=owner, source=source, span_id=span_id)
+    run.phases = detail.phases if only is None else [phase for phase in detail.phases if phase.span_id == only]
 
 
 def current_run_id(scope: Scope, run_id: str) -> str | None:
@@ -119,7 +134,7 @@ def current_run_id(scope: Scope, run_id: str) -> str | None:
     else:
         old = root_span_id.hex()
         holding = (root for root, row in zip(roots, rows, strict=True)
-                   if any(phase[4] == old for phase in unpack_detail(row["detail"]).phases))  # fmt: skip
+                   if any(phase.span_id == old for phase in unpack_detail(row["detail"]).phases))  # fmt: skip
         chosen = next(holding, roots[0])
     return f"{trace_id.hex()}-{chosen.hex()}"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from msgspec import Struct
 
 from ingest.chunks import ZERO_SPAN, status_of
 from ingest.compression import decompress
@@ -14,7 +14,7 @@ from ingest.scope import Scope
 from ingest.spans import STATUS_ERROR
 
 
-class SpanTimes(NamedTuple):
+class SpanTimes(Struct, frozen=True, gc=False):
     """Times are Unix nanoseconds as they were sent."""
 
     parent_span_id: str | None

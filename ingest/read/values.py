@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from ingest.frozen import Frozen
+from ingest.packed import PhaseRow
 
 
 @dataclass(slots=True, kw_only=True)
@@ -59,8 +59,7 @@ class RunRow:
     cost_at_most_calls: int | None = None
 
 
-@dataclass(slots=True, kw_only=True)
-class CallRow:
+class CallRow(Struct):
     span_id: str
     parent_span_id: str | None
     model: str | None
@@ -99,7 +98,7 @@ class CallPlace(Struct, kw_only=True, gc=False):
     start_unix_ns: int
 
 
-class ToolRow(Struct, kw_only=True, gc=False):
+class ToolRow(Struct, gc=False):
     span_id: str
     name: str
     start_unix_ns: int
@@ -120,16 +119,6 @@ class WarningRow:
     code: str
     text: str
     span_id: str | None = None
-
-
-class PhaseRow(Frozen, frozen=True, kw_only=True):
-    """Who owned an interval; offsets count from the run's start. Phases tile the run."""
-
-    start_ns: int
-    end_ns: int
-    owner: str
-    source: str
-    span_id: str | None
 
 
 @dataclass(slots=True, kw_only=True)

@@ -1,23 +1,16 @@
-/* The Run page. */
-import { followRun } from "sixstage/run-grows.js";
+/* The Run page. Its rows come first; what follows the run is fetched when they stand. */
 import { Waterfall } from "sixstage/waterfall.js";
-import "sixstage/whole-values.js";
 
 const host = document.getElementById("wf");
-const inline = document.getElementById("waterfall-data");
+const told = document.getElementById("waterfall-data"); // not there where the server failed on the way
+const shown = () => new Promise(done => requestAnimationFrame(() => setTimeout(done)));
 
-const data = inline ? JSON.parse(inline.textContent) : await fetched();
-if (data) followRun(new Waterfall(host, data), host.dataset);
-document.querySelector("[data-print]").addEventListener("click", () => print());
-
-async function fetched() {
-  host.textContent = "Loading the spans";
-  try {
-    const answer = await fetch(host.dataset.rowsUrl);
-    if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
-    return await answer.json();
-  } catch (error) {
-    host.textContent = `The spans were not loaded: ${error.message}. Load the page again.`;
-    return null;
-  }
+async function begin() {
+  document.querySelector("[data-print]").addEventListener("click", () => print());
+  const waterfall = new Waterfall(host, JSON.parse(told.textContent));
+  await shown();
+  const [{ followRun }] = await Promise.all([import("sixstage/run-grows.js"), import("sixstage/whole-values.js")]);
+  followRun(waterfall, host.dataset);
 }
+
+if (told) begin();

@@ -1,10 +1,26 @@
 /* Moments in the viewer's zone, or in the one that the address names. The server writes UTC, which is also what stands
-   without scripts. */
+   without scripts. What a zone is called only Intl knows, and its first use in a process takes longer than the rest of a
+   page's scripts together: clocks are right at once. The viewer's own zone is called what it was called last time, and
+   asked for when the browser has nothing else to do. */
 const two = n => String(n).padStart(2, "0");
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-const own = Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC";
-const zoneName = known(new URLSearchParams(location.search).get("zone")) ?? own;
+const asked = known(new URLSearchParams(location.search).get("zone"));
+let own = remembered();
+const zoneName = () => asked ?? (own ??= Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC");
+
+function remembered() {
+  try { return localStorage.getItem("sixstage-zone"); } catch { return null; }
+}
+
+/* The first time, and after a journey, names that stand are put right. */
+function askForOwn() {
+  const before = own;
+  own = null;
+  if (zoneName() === before) return;
+  nameZone(document);
+  try { localStorage.setItem("sixstage-zone", own); } catch { /* then it is asked each time */ }
+}
 
 function known(name) {
   try { return name ? new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone : null; } catch { return null; }
@@ -13,9 +29,10 @@ function known(name) {
 /** A Date whose UTC getters tell the zone's clock. (Its other getters tell the browser's zone, in which some of these
     clock times may not exist.) */
 export const asDate = ns => shifted(Number(BigInt(ns) / 1000000n));
-const shifted = ms => new Date(ms + (zoneName === own ? -new Date(ms).getTimezoneOffset() * 60000 : offset(ms)));
-const reader = new Intl.DateTimeFormat("en", { timeZone: zoneName, hourCycle: "h23", year: "numeric", month: "numeric", day: "numeric", hour: "numeric", minute: "numeric", second: "numeric" });
-const fields = ms => Object.fromEntries(reader.formatToParts(ms).filter(p => p.type !== "literal").map(p => [p.type, Number(p.value)]));
+const shifted = ms => new Date(ms + offset(ms));
+const read = { hourCycle: "h23", year: "numeric", month: "numeric", day: "numeric", hour: "numeric", minute: "numeric", second: "numeric" };
+let reader = null;
+const fields = ms => Object.fromEntries((reader ??= new Intl.DateTimeFormat("en", { timeZone: asked, ...read })).formatToParts(ms).filter(p => p.type !== "literal").map(p => [p.type, Number(p.value)]));
 const now = () => shifted(Date.now());
 
 export const minute = d => `${two(d.getUTCHours())}:${two(d.getUTCMinutes())}`;
@@ -51,6 +68,7 @@ export function readFieldTime(text) {
 }
 
 function offset(ms) {
+  if (!asked) return -new Date(ms).getTimezoneOffset() * 60000;
   const at = fields(ms);
   return Date.UTC(at.year, at.month - 1, at.day, at.hour, at.minute, at.second) - Math.floor(ms / 1000) * 1000;
 }
@@ -64,22 +82,27 @@ const forms = {
 
 export function zone() {
   const minutes = Math.round(offset(Date.now()) / 60000);
-  const place = zoneName.split("/").at(-1).replaceAll("_", " ");
+  const place = zoneName().split("/").at(-1).replaceAll("_", " ");
   if (!minutes) return place && place !== "UTC" ? `UTC ${place}` : "UTC";
   const hours = Math.floor(Math.abs(minutes) / 60), rest = Math.abs(minutes) % 60;
   return `UTC${minutes < 0 ? "−" : "+"}${hours}${rest ? `:${two(rest)}` : ""} ${place}`.trim();
 }
 
 export function localise(root) {
+  for (const time of root.querySelectorAll("time[data-ns]")) time.textContent = (forms[time.dataset.form] ?? clock)(asDate(time.dataset.ns));
+  if (asked || own) nameZone(root);
+}
+
+function nameZone(root) {
   const named = zone();
   for (const time of root.querySelectorAll("time[data-ns]")) {
     const date = asDate(time.dataset.ns);
-    time.textContent = (forms[time.dataset.form] ?? clock)(date);
     time.title = `${clock(date)} on ${day(date)}, ${named}`;
   }
   for (const node of root.querySelectorAll("[data-zone]")) node.textContent = named;
 }
 
 localise(document);
+if (!asked) (window.requestIdleCallback ?? setTimeout)(askForOwn);
 // Right after a swap and before the next paint, so that no time is ever seen in the wrong zone.
 for (const swap of ["htmx:afterSwap", "htmx:oobAfterSwap"]) document.addEventListener(swap, () => localise(document));

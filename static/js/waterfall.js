@@ -1,6 +1,7 @@
 /* The waterfall. Only the rows in sight are in the document, and moving through time draws only their lanes anew, so that
    100,000 spans are as smooth as ten. */
 import { count, duration, plural } from "sixstage/figures.js";
+import { htmxLoaded } from "sixstage/htmx-later.js";
 import { Rows } from "sixstage/waterfall-data.js";
 import { dragLanes } from "sixstage/waterfall-drag.js";
 import { listenToKeys } from "sixstage/waterfall-keys.js";
@@ -19,7 +20,6 @@ export class Waterfall {
     this.view = new View(data.wall_ns);
     this.build();
     this.listen();
-    this.refresh();
     this.fromAddress() || this.select(this.rows.at(host.dataset.chosen) ?? 0, { address: false, scroll: false });
   }
 
@@ -71,7 +71,8 @@ export class Waterfall {
       if (event.target.closest(".twist")) { this.tree.fold(i); this.refresh(); }
       else this.select(i);
     });
-    new ResizeObserver(() => { this.version += 1; this.refresh(); }).observe(this.host);
+    // It speaks up at once, of the sizes with which the rows were just drawn.
+    new ResizeObserver(() => { if (this.resized()) { this.version += 1; this.refresh(); } }).observe(this.host);
     listenToKeys(this);
     addEventListener("hashchange", () => this.fromAddress());
     for (const button of document.querySelectorAll("[data-zoom]")) button.addEventListener("click", () => this.zoom(button.dataset.zoom));
@@ -149,9 +150,9 @@ export class Waterfall {
     this.fetching = setTimeout(() => this.fetchPanel(id), address ? 90 : 0);
   }
 
-  fetchPanel(id) {
-    if (!window.htmx) return void document.addEventListener("DOMContentLoaded", () => this.fetchPanel(id), { once: true });
-    htmx.ajax("GET", this.host.dataset.spanUrl.replace("0000000000000000", id), { source: "#side", target: "#side", swap: "innerHTML" });
+  async fetchPanel(id) {
+    await htmxLoaded(this.host.dataset.htmxUrl);
+    if (this.rows.id(this.chosen) === id) htmx.ajax("GET", this.host.dataset.spanUrl.replace("0000000000000000", id), { source: "#side", target: "#side", swap: "innerHTML" });
   }
 
   intoSight(place) {
@@ -172,9 +173,9 @@ export class Waterfall {
     this.wasMoved ||= moved;
     this.asked ||= requestAnimationFrame(() => {
       this.asked = 0;
+      this.drawRows(); // first: it asks where the rows have been scrolled to, for which what was written before is laid out
       if (this.wasMoved) this.drawTime();
       this.wasMoved = false;
-      this.drawRows();
     });
   }
 
@@ -190,13 +191,21 @@ export class Waterfall {
       const most = Math.max(0, shown.length * ROW - this.scroll.clientHeight);
       if (this.scroll.scrollTop > most) this.scroll.scrollTop = most;
     }
+    this.resized();
     this.host.style.setProperty("--bar", `${this.scroll.offsetWidth - this.scroll.clientWidth}px`);
-    this.drawTime();
     this.drawRows();
+    this.drawTime();
+  }
+
+  /* Sizes are asked for here and kept, since a question between two writes has the page laid out in between. */
+  resized() {
+    const { clientWidth: width, clientHeight: height } = this.host, before = this.size;
+    this.size = { width, height, axis: this.axis.clientWidth, rows: this.scroll.clientHeight };
+    return before?.width !== width || before.height !== height;
   }
 
   drawTime() {
-    const { ticks, step } = this.view.ticks(this.axis.clientWidth < 320 ? 3 : 6);
+    const { ticks, step } = this.view.ticks(this.size.axis < 320 ? 3 : 6);
     const make = (tag, t, text) => {
       const mark = document.createElement(tag);
       mark.style.left = `${this.view.at(t)}%`;
@@ -210,9 +219,9 @@ export class Waterfall {
   }
 
   drawRows() {
-    const first = Math.max(0, Math.floor(this.scroll.scrollTop / ROW) - SPARE);
-    const last = Math.min(this.shown.length, this.printing ? PRINTED : Math.ceil((this.scroll.scrollTop + this.scroll.clientHeight) / ROW) + SPARE);
-    const narrow = this.host.clientWidth < NARROW, lines = new Map(), indent = this.indentation(first, last);
+    const top = this.scroll.scrollTop, first = Math.max(0, Math.floor(top / ROW) - SPARE);
+    const last = Math.min(this.shown.length, this.printing ? PRINTED : Math.ceil((top + this.size.rows) / ROW) + SPARE);
+    const narrow = this.size.width < NARROW, lines = new Map(), indent = this.indentation(first, last);
     for (let place = first; place < last; place += 1) lines.set(this.shown[place], this.line(place, narrow, indent));
     this.lines = lines;
     this.window.style.transform = `translateY(${first * ROW}px)`;

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from msgspec.structs import replace
 
-from ingest.packed import pack_detail, pack_summary, unpack_detail, unpack_summary
+from ingest.packed import PhaseRow, pack_detail, pack_summary, unpack_detail, unpack_summary
 from ingest.spans import Span
 from ingest.stages import decompose
 from ingest.stages.model import Run, Stage
@@ -44,7 +44,7 @@ def assert_same_detail(run: Run) -> None:
     told = unpack_detail(pack_detail(run))
     start = run.start_unix_ns
     assert told.phases == [
-        (p.start_unix_ns - start, p.end_unix_ns - start, p.owner, p.source, p.span_id) for p in run.phases
+        PhaseRow(p.start_unix_ns - start, p.end_unix_ns - start, p.owner, p.source, p.span_id) for p in run.phases
     ]
     assert [
         (c.parent_span_id, c.transport_ns, c.provider, c.finish_reason) for c in map(told.calls.get, ids_of(run)) if c

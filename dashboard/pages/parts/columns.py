@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -35,6 +36,7 @@ class Column:
         return self.css.startswith("n")
 
 
+@lru_cache(maxsize=4_096)  # a page says the same few hundred figures again and again, and most say a dash
 def shown(figure: Figure) -> SafeString:
     if figure == figures.NOT_KNOWN:
         return format_html('<span class="none">{}</span>', figure.value)

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
+from math import inf
 from typing import Generic, TypeVar
 
 from dashboard.figures import Figure, costs_together, exact_together, share_of
@@ -18,6 +19,7 @@ from ingest.read.values import CallPlace, CallRow, RunDetail, ToolRow
 from .bar import ORDER, Segment, segments_of
 
 Placed = TypeVar("Placed", CallRow, CallPlace)
+Asked = dict[str, list[ToolRow]]
 PARTS = (
     ("reading", ("prefill", "re_encoding")), ("writing", ("decode", "continue_decode")),
     ("parsing", ("tool_parsing",)), ("tools", ("tool_execution",)),
@@ -67,13 +69,17 @@ def labels(calls: Iterable[CallRow | CallPlace]) -> dict[str, str]:
     return found
 
 
-def tools_of(run: RunDetail) -> dict[str, list[ToolRow]]:
+def tools_of(run: RunDetail) -> Asked:
     """By call: the tools it asked for. Of several calls with one round number (agents side by side) the latest
     that had started."""
-    asked: dict[str, list[ToolRow]] = defaultdict(list)
+    asked: Asked = defaultdict(list)
     asking: Asking[CallRow] = Asking(run.calls)
+    of_round, nobody = asking.of_round, ()
     for tool in run.tools:
-        if (call := asking.call(tool)) is not None:
+        calls = of_round.get((tool.scope, tool.round), nobody)
+        if len(calls) == 1 and calls[0].start_unix_ns <= tool.start_unix_ns:  # nearly always
+            asked[calls[0].span_id].append(tool)
+        elif (call := asking.call(tool)) is not None:
             asked[call.span_id].append(tool)
     return asked
 
@@ -91,11 +97,7 @@ class Asking(Generic[Placed]):
     def call(self, tool: ToolRow) -> Placed | None:
         """The latest of its round that had started before it, else the latest of its agent."""
         for calls in (self.of_round.get((tool.scope, tool.round), []), self.of_scope.get(tool.scope, [])):
-            if len(calls) == 1:  # nearly always
-                at = int(calls[0].start_unix_ns <= tool.start_unix_ns)
-            else:
-                at = bisect_right(calls, tool.start_unix_ns, key=_start_of)
-            if at:
+            if at := bisect_right(calls, tool.start_unix_ns, key=_start_of):
                 return calls[at - 1]
         return None
 
@@ -104,12 +106,12 @@ def _start_of(call: CallRow | CallPlace) -> int:
     return call.start_unix_ns
 
 
-def rounds(run: RunDetail, most: int | None = None) -> list[Round]:
-    """The rows of the table, in the order of time; none where the run has no model call. All of them are rounded
-    together, whether ``most`` of them are asked for or all."""
+def rounds(run: RunDetail, tools: Asked, most: int | None = None) -> list[Round]:
+    """The rows of the table, in the order of time, by what ``tools_of`` found; none where the run has no model call.
+    All of them are rounded together, whether ``most`` of them are asked for or all."""
     if not run.calls:
         return []
-    named, tools = labels(run.calls), tools_of(run)
+    named = labels(run.calls)
     amounts = _amounts_by_call(run, tools)
     keys: list[CallRow | None] = [*([None] if None in amounts else []), *run.calls]
     walls = [sum(ns for _, _, ns in amounts.get(c.span_id if c else None, ())) for c in keys]
@@ -141,22 +143,27 @@ def sums(run: RunDetail) -> list[tuple[str, int | None]]:
 
 
 Amount = tuple[str, str, int]  # owner, source, nanoseconds
+_NEVER = inf, None
 
 
-def _amounts_by_call(run: RunDetail, tools: Mapping[str, list[ToolRow]]) -> dict[str | None, list[Amount]]:
+def _amounts_by_call(run: RunDetail, tools: Asked) -> dict[str | None, list[Amount]]:
     """A phase belongs to the call that it is of, to the call that asked for its tool, or else (gaps, an agent's own
     code) to the call that had started last."""
-    owner = {call.span_id: call.span_id for call in run.calls}
+    owner: dict[str | None, str] = {call.span_id: call.span_id for call in run.calls}
     for call_id, asked in tools.items():
-        owner |= {tool.span_id: call_id for tool in asked if not tool.agent}
-    starts = [(call.start_unix_ns - run.start_unix_ns, call.span_id) for call in run.calls]
+        for tool in asked:
+            if not tool.agent:
+                owner[tool.span_id] = call_id
+    starts = iter([(call.start_unix_ns - run.start_unix_ns, call.span_id) for call in run.calls])
     found: dict[str | None, list[Amount]] = defaultdict(list)
-    latest, following = None, 0
+    latest = None
+    next_ns, following = next(starts, _NEVER)
     for phase in run.phases:
         start_ns = phase.start_ns
-        while following < len(starts) and starts[following][0] <= start_ns:
-            latest, following = starts[following][1], following + 1
-        found[owner.get(phase.span_id or "", latest)].append((phase.owner, phase.source, phase.end_ns - start_ns))
+        while next_ns <= start_ns:
+            latest = following
+            next_ns, following = next(starts, _NEVER)
+        found[owner.get(phase.span_id, latest)].append((phase.owner, phase.source, phase.end_ns - start_ns))
     return found
 
 
@@ -173,7 +180,7 @@ def _segments(told: Iterable[Amount]) -> list[Segment]:
     )
 
 
-def _asked(call: CallRow, tools: Mapping[str, list[ToolRow]], answer: str | None, run: RunDetail) -> str:
+def _asked(call: CallRow, tools: Asked, answer: str | None, run: RunDetail) -> str:
     names = Counter(f"{tool.name} (agent)" if tool.agent else tool.name for tool in tools.get(call.span_id, []))
     if names:
         return ", ".join(f"{name} × {n}" if n > 1 else name for name, n in names.items())

@@ -44,7 +44,7 @@ def _shifts(run: RunDetail) -> dict[str, int]:
     return {span_id: int(found[1]) for span_id, found in told if span_id and found}
 
 
-Order = list[tuple[str, int]]  # span ids with their depth, parents before children
+Order = tuple[list[str], list[int]]  # span ids and their depths, parents before children
 
 
 def _tree(
@@ -53,7 +53,7 @@ def _tree(
     """Children by span, by start. Calls and tools that lie outside the run's tree (orphans that the decomposition gave
     to this run) stand below its root, with what is below them."""
     facts = {fact.span_id: fact.start_unix_ns for fact in (*run.calls, *run.tools)}
-    starts = {span_id: span[2] for span_id, span in spans.items()} | facts
+    starts = {span_id: span.start_unix_ns for span_id, span in spans.items()} | facts
     for span_id, by in shifts.items():
         if span_id in spans:
             starts[span_id] = spans[span_id].start_unix_ns + by
@@ -61,15 +61,15 @@ def _tree(
     outside = foreign | {run.root_span_id}
     for _, span_id in sorted(zip(starts.values(), starts, strict=True)):
         span = spans.get(span_id)
-        if span and span[0] and span_id not in outside:
-            children[span[0]].append(span_id)
+        if span and (parent := span.parent_span_id) and span_id not in outside:
+            children[parent].append(span_id)
     order = _in_order(run.root_span_id, children)
-    reached = {span_id for span_id, _ in order}
+    reached = set(order[0])
     hung = len(children.get(run.root_span_id, ()))
     for span_id in sorted(facts.keys() - reached, key=facts.__getitem__):
         if span_id not in reached:
             children[run.root_span_id].append(span_id)
-            reached |= {below for below, _ in _in_order(span_id, children)}
+            reached.update(_in_order(span_id, children)[0])
     if not foreign and len(reached) < len(spans):
         _hang_strays(run.root_span_id, spans, children, reached)
     if len(children.get(run.root_span_id, ())) > hung:
@@ -88,21 +88,23 @@ def _hang_strays(root: str, spans: Mapping[str, SpanTimes], children: dict[str, 
 
 
 def _in_order(top: str, children: Mapping[str, list[str]]) -> Order:
-    """Parents before children, with the depth; without recursion, and each span once, whatever cycles were sent."""
+    """Parents before children; without recursion, and each span once, whatever cycles were sent."""
     seen: set[str] = set()
-    order: Order = []
-    stack = [(top, 0)]
-    while stack:
-        place = stack.pop()
-        span_id, depth = place
-        if span_id in seen:
-            continue
-        seen.add(span_id)
-        order.append(place)
-        if span_id in children:
-            depth += 1
-            stack += [(child, depth) for child in reversed(children[span_id])]
-    return order
+    ids: list[str] = []
+    depths: list[int] = []
+    open_ = [iter((top,))]  # of each level what is still to come
+    while open_:
+        for span_id in open_[-1]:
+            if span_id not in seen:
+                seen.add(span_id)
+                ids.append(span_id)
+                depths.append(len(open_) - 1)
+                if span_id in children:
+                    open_.append(iter(children[span_id]))
+                    break
+        else:
+            open_.pop()
+    return ids, depths
 
 
 class _Rows:
@@ -117,8 +119,9 @@ class _Rows:
         shifts: Mapping[str, int],
     ) -> None:
         self.run, self.spans, self.children, self.shifts = run, spans, children, shifts
-        self.calls = {call.span_id: call for call in run.calls}
-        self.tools = {tool.span_id: tool for tool in run.tools}
+        self.facts: dict[str, CallRow | ToolRow] = {call.span_id: call for call in run.calls}
+        self.facts.update({tool.span_id: tool for tool in run.tools})
+        self.origin = run.start_unix_ns
         self.labels = labels(run.calls)
         self.names: dict[str, int] = {}
         self.ids: list[str] = []
@@ -137,53 +140,53 @@ class _Rows:
 
     def add_all(self, order: Order) -> None:
         """One row for each; parents come before their children."""
-        self.ids = [span_id for span_id, _ in order]
-        self.depth = [depth for _, depth in order]
-        for row, (span_id, depth) in enumerate(order):
-            span = self.spans.get(span_id)
-            fact: CallRow | ToolRow | None = self.tools.get(span_id) or self.calls.get(span_id)
-            self._lay(row, depth, span_id, fact, span)
-            name = span.name if span else ""
+        self.ids, self.depth = order
+        spans, facts, names, root = self.spans, self.facts, self.names, self.run.root_span_id
+        name_, span_name, kinds = self.name.append, self.span_name.append, self.kinds.append
+        for row, span_id in enumerate(self.ids):
+            span, fact = spans.get(span_id), facts.get(span_id)
+            self._lay(row, span_id, fact, span)
+            name, failed = (span.name, span.failed) if span else ("", False)
             if fact is None:
-                self.kinds.append("a" if span_id == self.run.root_span_id else "s")
                 title = name
-                failed = span is not None and span.failed
+                kinds("a" if span_id == root else "s")
             else:
-                title, failed = self._describe(row, fact, name)
-                failed = failed or (span is not None and span.failed)
-            self.name.append(self._named(title or ("unnamed span" if span else "not seen yet")))
-            self.span_name.append(self._named(name) if name and name != title else -1)
+                told, kind, fact_failed = self._describe(row, fact)
+                title, failed = told or name, failed or fact_failed
+                kinds(kind)
+            title = title or ("unnamed span" if span else "not seen yet")
+            name_(names.setdefault(title, len(names)))
+            span_name(names.setdefault(name, len(names)) if name and name != title else -1)
             if failed:
                 self.failed.append(row)
 
-    def _describe(self, row: int, fact: CallRow | ToolRow, name: str) -> tuple[str, bool]:
-        """Title of a call or tool, and whether it failed; what else is to be said of it is noted."""
-        if fact.attempts > 1 or isinstance(fact, ToolRow):
-            note = _note(fact)
-            if note:
-                self.notes.append([row, note])
+    def _describe(self, row: int, fact: CallRow | ToolRow) -> tuple[str | None, str, bool]:
+        """Title and kind of a call or tool, and whether it failed; what else is to be said of it is noted."""
         if isinstance(fact, CallRow):
-            self.kinds.append("c")
+            if fact.attempts > 1:
+                self.notes.append([row, _note(fact)])
             self._call(row, fact)
-            return fact.model or name, fact.error is not None
-        self.kinds.append("a" if fact.agent else "t")
-        return fact.name or name, fact.ok is False or fact.error is not None
+            return fact.model, "c", fact.error is not None
+        if fact.attempts > 1 or fact.abandoned or fact.ok is False:
+            self.notes.append([row, _note(fact)])
+        return fact.name, "a" if fact.agent else "t", fact.ok is False or fact.error is not None
 
-    def _lay(self, row: int, depth: int, span_id: str, fact: CallRow | ToolRow | None, span: SpanTimes | None) -> None:
-        origin = self.run.start_unix_ns
-        shift = self._shifted(depth, span_id) if self.shifts else 0
-        if span:
-            sent_start, sent_length = span.start_unix_ns - origin, max(0, span.end_unix_ns - span.start_unix_ns)
-        if fact:
+    def _lay(self, row: int, span_id: str, fact: CallRow | ToolRow | None, span: SpanTimes | None) -> None:
+        origin = self.origin
+        shift = self._shifted(self.depth[row], span_id) if self.shifts else 0
+        if span is not None:
+            sent_ns, end_ns = span.start_unix_ns, span.end_unix_ns
+            sent_start, sent_length = sent_ns - origin, end_ns - sent_ns if end_ns > sent_ns else 0
+        if fact is not None:
             start, length = fact.start_unix_ns - origin, fact.wall_ns
-        elif span:
+        elif span is not None:
             start, length = sent_start + shift, sent_length
         else:
             start, length = self._around(span_id)
             self.open.append(row)
         self.start.append(start)
         self.length.append(length)
-        if span and (sent_start != start or sent_length != length):
+        if span is not None and (sent_start != start or sent_length != length):
             self.raw.append([row, sent_start, sent_length])
 
     def _shifted(self, depth: int, span_id: str) -> int:
@@ -199,9 +202,6 @@ class _Rows:
             return 0, self.run.wall_ns
         start = min(span.start_unix_ns for span in held)
         return start - self.run.start_unix_ns, max(span.end_unix_ns for span in held) - start
-
-    def _named(self, name: str) -> int:
-        return self.names.setdefault(name, len(self.names))
 
     def _call(self, row: int, call: CallRow) -> None:
         """Its round, its first token, whether it is an estimate, and its own time as owner, length, …"""
@@ -220,14 +220,15 @@ class _Rows:
     def _phases(self) -> list[int]:
         """Owner, length, row and whether it is a guess, flat; they tile the run. A gap stands in the row that ended
         it; the last one, which nothing ended, in the run's own."""
-        rows = {span_id: row for row, span_id in enumerate(self.ids)}
+        rows: dict[str | None, int] = {span_id: row for row, span_id in enumerate(self.ids)}
         flat: list[int] = []
         ended_by = 0
         for phase in reversed(self.run.phases):
-            if phase.owner not in GAPS:
-                ended_by = rows.get(phase.span_id or "", 0)
+            owner = phase.owner
+            if owner not in GAPS:
+                ended_by = rows.get(phase.span_id, 0)
             # Backwards: the whole list is turned round at the end.
-            flat += (int(phase.source == "estimated"), ended_by, phase.end_ns - phase.start_ns, _OWNER[phase.owner])
+            flat += (int(phase.source == "estimated"), ended_by, phase.end_ns - phase.start_ns, _OWNER[owner])
         flat.reverse()
         return flat
 

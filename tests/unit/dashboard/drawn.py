@@ -69,7 +69,7 @@ def _phase(words: list[str]) -> PhaseRow:
 
 
 def call(span_id: str, start: int, wall: int, **given: Any) -> CallRow:
-    values: dict[str, Any] = {field.name: None for field in fields(CallRow)} | {
+    values: dict[str, Any] = dict.fromkeys(CallRow.__struct_fields__) | {
         "span_id": span_id,
         "start_unix_ns": START + start * MS,
         "wall_ns": wall * MS,

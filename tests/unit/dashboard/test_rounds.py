@@ -1,18 +1,18 @@
 """The rounds table: every nanosecond of the run in one row."""
 
-from dashboard.pages.parts.rounds import rounds
+from dashboard.pages.parts.rounds import rounds, tools_of
 from tests.unit.dashboard.drawn import MS, call, drawn_run, tool, two_rounds
 
 
 def test_rows_add_up_to_the_wall() -> None:
     run = two_rounds()
-    rows = rounds(run)
+    rows = rounds(run, tools_of(run))
     assert sum(row.wall_ns for row in rows) == run.wall_ns
     assert round(sum(float(row.time.value) for row in rows), 3) == 605.0
 
 
 def test_a_round_is_the_call_with_its_tools_and_the_gaps_up_to_the_next() -> None:
-    rows = {row.label: row for row in rounds(two_rounds())}
+    rows = {row.label: row for row in rounds(two_rounds(), tools_of(two_rounds()))}
     assert [row.wall_ns // MS for row in rows.values()] == [10, 420, 175]
     assert rows["1"].asked == "search"
     assert rows["2"].asked == "the answer"
@@ -36,7 +36,7 @@ def test_calls_of_an_agent_that_was_called_stand_under_the_round_that_called_it(
         ],
         tools=[tool("agent", 10, 20, name="researcher", agent=True)],
     )
-    rows = rounds(run)
+    rows = rounds(run, tools_of(run))
     assert [row.label for row in rows] == ["1", "1.1", "1.2", "2"]
     assert rows[0].asked == "researcher (agent)"
     assert sum(row.wall_ns for row in rows) == run.wall_ns
@@ -48,8 +48,9 @@ def test_a_tool_that_runs_on_belongs_to_the_call_that_asked_for_it() -> None:
         calls=[call("c1", 0, 10), call("c2", 20, 10, round=2)],
         tools=[tool("slow", 10, 30)],
     )
-    assert [row.wall_ns // MS for row in rounds(run)] == [30, 10]
+    assert [row.wall_ns // MS for row in rounds(run, tools_of(run))] == [30, 10]
 
 
 def test_a_run_without_a_model_call_has_no_rounds() -> None:
-    assert rounds(drawn_run("tool_execution 0 10 t1", tools=[tool("t1", 0, 10)])) == []
+    run = drawn_run("tool_execution 0 10 t1", tools=[tool("t1", 0, 10)])
+    assert rounds(run, tools_of(run)) == []

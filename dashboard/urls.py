@@ -29,6 +29,7 @@ urlpatterns = [
     path("start/demo", start.demo, name="start-demo"),
     path("live", live.page, name="live"),
     path("live/now", live.now, name="live-now"),
+    path("live/feeds", live.feeds, name="live-feeds"),
     path("live/charts", live.chart_data, name="live-charts"),
     path("live/older", live.older, name="live-older"),
     path("runs", runs.page, name="runs"),

@@ -1,4 +1,4 @@
-"""Live: what is happening now. The page, and the two fragments that it fetches again when runs change."""
+"""Live: what is happening now. The page, and the three fragments that it fetches again when runs change."""
 
 from __future__ import annotations
 
@@ -17,15 +17,18 @@ from dashboard.pages.parts.start import exporter
 from ingest.read import live as read
 from ingest.read.deploys import Deploy, read_deploys
 from ingest.read.engines import list_engines
+from ingest.read.values import LiveFigures
 from ingest.scope import Scope
 
-HOUR_NS = 3600 * window.SECOND_NS
+MINUTE_NS, HOUR_NS = 60 * window.SECOND_NS, 3600 * window.SECOND_NS
 FINISHING, FLYING = 12, 12
 NOW_KEPT_S, CHARTS_KEPT_S = 1.0, 5.0  # how old the answer to another tab's question may be
 DEPLOYS_KEPT_S = 30.0  # they are looked for in five weeks of day steps, and what they were does not change
+BEFORE_KEPT_S = 60.0  # an hour ago is over, but for what comes late
 LONGEST_NS = 2**63 - 1
 
 _deploys: Coalesced[list[Deploy]] = Coalesced()
+_before: Coalesced[LiveFigures] = Coalesced()
 
 
 def home(request: HttpRequest) -> HttpResponse:
@@ -36,8 +39,8 @@ def home(request: HttpRequest) -> HttpResponse:
 def page(request: HttpRequest) -> HttpResponse:
     scope, now_ns = request.access.scope, time.time_ns()  # type: ignore[attr-defined]
     shown, problems = window.read_window({"range": request.GET.get("range", "")}, now_ns)
-    context = _now(scope, now_ns)
-    empty = context["newest_end_unix_ns"] is None and not context["flying"]
+    context = _now(scope, now_ns) | _feeds(scope, now_ns)
+    empty = not context["finishing"] and not read.has_runs(scope)
     context |= exporter() if empty else _charts(scope, shown, now_ns)
     return render(
         request, "live/page.html",
@@ -47,11 +50,21 @@ def page(request: HttpRequest) -> HttpResponse:
 
 
 def now(request: HttpRequest) -> HttpResponse:
-    """Key figures, engines, and both feeds, in one answer: what a view asks for when runs have changed."""
+    """Key figures and engines."""
     scope = request.access.scope  # type: ignore[attr-defined]
     return _shared(
         request, "now", NOW_KEPT_S, lambda: render_to_string("live/now.html", _now(scope, time.time_ns()), request)
     )  # fmt: skip
+
+
+def feeds(request: HttpRequest) -> HttpResponse:
+    """Runs as they finish and those in flight, by themselves: they are quick, and a new run waits for nothing else."""
+    scope = request.access.scope  # type: ignore[attr-defined]
+
+    def work_out() -> str:
+        return render_to_string("live/feeds_alone.html", _feeds(scope, time.time_ns()), request)
+
+    return _shared(request, "feeds", NOW_KEPT_S, work_out)
 
 
 def chart_data(request: HttpRequest) -> HttpResponse:
@@ -86,14 +99,23 @@ def _shared(request: HttpRequest, name: str, kept_s: float, work_out: Callable[[
 
 
 def _now(scope: Scope, now_ns: int) -> dict[str, Any]:
-    now, before = read.figures(scope, now_ns), read.figures(scope, now_ns - HOUR_NS)
-    flying = read.in_flight(scope, FLYING, now_ns)
-    oldest_ns = now_ns - flying[0].start_unix_ns if flying else None
+    from_ns, to_ns = read.last_minutes(now_ns)
+    before = _before.answer(
+        (scope, from_ns), BEFORE_KEPT_S,
+        lambda: read.figures(scope, from_ns - HOUR_NS, to_ns - HOUR_NS - MINUTE_NS, now_ns),
+    )  # fmt: skip
+    now = read.figures(scope, from_ns, to_ns, now_ns)
     return {
-        "kpis": kpis.kpis(now, before, oldest_ns), "newest_end_unix_ns": now.newest_end_unix_ns,
+        "kpis": kpis.kpis(now, before, *read.count_in_flight(scope, now_ns)),
         "engines": [engine_tiles.shown(row) for row in list_engines(scope, now_ns, engine_tiles.IN_LIST)],
+    }
+
+
+def _feeds(scope: Scope, now_ns: int) -> dict[str, Any]:
+    return {
         "finishing": read.finishing(scope, FINISHING, now_ns), "feed_most": FINISHING,
-        "flying": [(run, now_ns - run.start_unix_ns) for run in flying], "flying_limit": FLYING,
+        "flying": [(run, now_ns - run.start_unix_ns) for run in read.in_flight(scope, FLYING, now_ns)],
+        "flying_limit": FLYING,
     }  # fmt: skip
 
 

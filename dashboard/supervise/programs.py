@@ -24,7 +24,7 @@ UNWARNED = {"PYTHONWARNINGS": "ignore:You're running the worker with superuser p
 
 # glibc gives back what a burst had needed, instead of keeping it for the next: 25 MB for each worker process after a
 # dictionary was trained, and no CPU that could be measured. Other C libraries do not know the name.
-TRIMMED = {"MALLOC_TRIM_THRESHOLD_": str(1 << 20)}
+TRIMMED = {"MALLOC_TRIM_THRESHOLD_": str(1 << 20), "MALLOC_ARENA_MAX": "2"}
 
 
 def service_programs(options: Options, *, fsync: bool = True) -> list[Program]:

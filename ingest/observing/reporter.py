@@ -1,4 +1,5 @@
-"""Each process's own voice: every few seconds a thread writes this process's counts into its row.
+"""Each process's own voice: every few seconds a thread writes this process's counts into its row. Now and then it gives
+memory back that the process holds free.
 
 Rows hold absolute counts, so a write that is repeated, late or lost changes nothing. A process that is killed
 loses what it has counted since its last write; no sum ever goes back.
@@ -6,6 +7,7 @@ loses what it has counted since its last write; no sum ever goes back.
 
 from __future__ import annotations
 
+import itertools
 import logging
 import os
 import secrets
@@ -22,11 +24,13 @@ from psycopg.types.json import Jsonb
 
 from ingest.observing import measures, refusals
 from ingest.observing.logs import set_role
+from ingest.observing.memory import give_back
 from ingest.observing.samples import added, grown, taken
 
 log = logging.getLogger(__name__)
 
 FLUSH_S = 5.0
+FLUSHES_A_TRIM = 4
 STOP_S = 3.0
 RECENT_S = 60.0
 QUIET_S = 60.0  # between two lines about the same trouble
@@ -87,8 +91,12 @@ class Reporter:
 
     def _run(self) -> None:
         self._try()
-        while not self._stop.wait(FLUSH_S):
+        for flush in itertools.count(1):
+            if self._stop.wait(FLUSH_S):
+                return
             self._try()
+            if flush % FLUSHES_A_TRIM == 0:
+                give_back()
 
     def _try(self, ended: bool = False) -> None:
         for flush in (self.tell_refusals, lambda: self.flush(ended)):

@@ -11,7 +11,7 @@ import django
 import uvicorn
 import uvloop
 
-os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings_behind")
 django.setup()
 
 from django.conf import settings

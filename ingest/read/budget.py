@@ -19,6 +19,10 @@ class Budget:
     def __init__(self, seconds: float) -> None:
         self.until_s = time.monotonic() + seconds
 
+    @property
+    def is_over(self) -> bool:
+        return time.monotonic() >= self.until_s
+
     def ask(self, cursor: Any, question: Callable[[], T]) -> T | None:
         """The answer, or None where the time was up before it was there."""
         left_ms = int((self.until_s - time.monotonic()) * 1000)

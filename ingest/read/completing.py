@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from ingest.read import attributes
 from ingest.read.facets import count_with, read_values
 from ingest.read.query.completing import (
     OFFERED_MOST,
@@ -15,9 +17,9 @@ from ingest.read.query.completing import (
     field_offers,
     place_at,
 )
-from ingest.read.query.fields import Kind
-from ingest.read.query.parser import quote
-from ingest.read.runs import RunFilter
+from ingest.read.query.fields import ATTRIBUTE, Kind
+from ingest.read.query.parser import quote, writable
+from ingest.read.runs import RunFilter, narrowed_by
 from ingest.scope import Scope
 
 BUDGET_S = 0.4
@@ -47,7 +49,12 @@ def complete(
     """What may stand at the cursor of a query; ``wanted`` tells the range. Raises BadFilter."""
     place = place_at(text, cursor)
     rest = replace(wanted, q=str(place.rest))
-    if place.field is None or place.field.kind is Kind.AMOUNT:
+    if place.field is None and place.typed.startswith(ATTRIBUTE):
+        choices = _attributes(scope, rest, place.typed.removeprefix(ATTRIBUTE), now_ns, budget_s)
+    elif place.field is not None and place.field.kind is Kind.ATTRIBUTE:
+        name = place.field.name.removeprefix(ATTRIBUTE)
+        choices = _attribute_values(scope, rest, name, place.typed, now_ns, budget_s)
+    elif place.field is None or place.field.kind is Kind.AMOUNT:
         offers = field_offers(place.typed) if place.field is None else amount_offers(place.field, place.typed)
         choices = _counted(scope, rest, offers, now_ns, budget_s)
         if place.field is None and place.typed:
@@ -62,6 +69,22 @@ def complete(
     else:
         choices = _values(scope, rest, place, (place.field.name,), now_ns, budget_s)
     return Completion(start=place.start, end=place.end, choices=choices[:OFFERED_MOST])
+
+
+def _attributes(scope: Scope, rest: RunFilter, typed: str, now_ns: int, budget_s: float) -> list[Choice]:
+    """Names that the newest runs' spans have, those of most runs first."""
+    told = attributes.sample(scope, rest, now_ns, budget_s, narrowed_by(scope, now_ns))
+    names = Counter(name for run in told for name in run if typed.lower() in name.lower() and writable(name))
+    ordered = sorted(names, key=lambda name: (not name.lower().startswith(typed.lower()), -names[name], name))
+    return [Choice(insert=f"{ATTRIBUTE}{name}:", says="", runs=None, among=None) for name in ordered]
+
+
+def _attribute_values(
+    scope: Scope, rest: RunFilter, name: str, typed: str, now_ns: int, budget_s: float
+) -> list[Choice]:  # fmt: skip
+    told = attributes.sample(scope, rest, now_ns, budget_s, narrowed_by(scope, now_ns))
+    values = Counter(value for run in told for value in run.get(name, ()) if typed.lower() in value.lower())
+    return [Choice(insert=quote(value), says="", runs=None, among=None) for value, _ in values.most_common()]
 
 
 def _counted(

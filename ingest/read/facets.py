@@ -11,11 +11,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Generic, TypeVar
 
+from ingest.read.attributes import find_among
 from ingest.read.budget import Budget
 from ingest.read.query.fields import FIELDS, Kind
 from ingest.read.query.sql import costliest_sql
 from ingest.read.rows import select
-from ingest.read.runs import LAST_NS, RunFilter, conditions
+from ingest.read.runs import LAST_NS, RunFilter, conditions, narrowed_by
 from ingest.read.values import Facet, Facets
 from ingest.scope import Scope
 from ingest.snapshot import snapshot
@@ -31,7 +32,9 @@ Counted = Counter[tuple[str, str]]  # by field and value
 
 def read_facets(scope: Scope, wanted: RunFilter, now_ns: int, budget_s: float = BUDGET_S) -> Facets:
     """The values that runs have, with their counts, most first. A field's own conditions do not narrow its facet, so
-    that its other values stay in reach. Raises BadFilter."""
+    that its other values stay in reach; where a query asks for attributes they do, since only runs for which all of it
+    holds were looked for. Raises BadFilter."""
+    wanted, attributes_from_ns = find_among(scope, wanted, now_ns, budget_s, narrowed_by(scope, now_ns))
     query = wanted.query
     narrowed = [name for name in FACETS if getattr(wanted, name, None) is not None or any(query.of(name))]
     questions = [(wanted, [name for name in FACETS if name not in narrowed])]
@@ -49,7 +52,7 @@ def read_facets(scope: Scope, wanted: RunFilter, now_ns: int, budget_s: float = 
     counted = sum(looking, Counter())
     return Facets(
         facets=[Facet(field=name, values=_most(counted, name)[:FACET_VALUES]) for name in FACETS],
-        looked_from_unix_ns=looking.looked_from_ns,
+        looked_from_unix_ns=max(filter(None, (looking.looked_from_ns, attributes_from_ns)), default=None),
     )
 
 
@@ -57,6 +60,7 @@ def read_values(
     scope: Scope, wanted: RunFilter, field: str, typed: str, now_ns: int, budget_s: float
 ) -> list[tuple[str, int]]:
     """Values of one field that hold what was typed, with counts: those that begin with it, then the others."""
+    wanted, _ = find_among(scope, wanted, now_ns, budget_s, narrowed_by(scope, now_ns))
     looking = _Looking(
         scope, wanted, now_ns, budget_s, lambda window: _count(scope, wanted, [field], window, now_ns, typed)
     )  # fmt: skip
@@ -68,6 +72,9 @@ def count_with(
     scope: Scope, wanted: RunFilter, terms: Sequence[str], now_ns: int, budget_s: float
 ) -> tuple[int, list[int]] | None:
     """How many runs fit, and how many of them fit each of the terms too; None where there was no time to count all."""
+    wanted, attributes_from_ns = find_among(scope, wanted, now_ns, budget_s, narrowed_by(scope, now_ns))
+    if attributes_from_ns is not None:
+        return None
     filters, more = [], []
     for term in terms:
         narrowed, values = conditions(scope, RunFilter(q=term), now_ns)

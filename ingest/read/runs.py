@@ -5,13 +5,14 @@ from __future__ import annotations
 import base64
 import datetime as dt
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from typing import Any
 
 from ingest.prices import read_pricing
+from ingest.read import attributes
 from ingest.read.budget import Budget
 from ingest.read.costing import cost_sql, price_runs
 from ingest.read.query.fields import STAGES
@@ -67,7 +68,8 @@ class BadFilter(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFilter:
-    """Which runs, in which order. Runs count in the window in which they end; None means any."""
+    """Which runs, in which order. Runs count in the window in which they end; None means any. ``among`` are trace and
+    root span of those for which the query's terms on attributes hold, found beforehand (``attributes.py``)."""
 
     from_unix_ns: int | None = None
     to_unix_ns: int | None = None
@@ -85,6 +87,7 @@ class RunFilter:
     sort: str = "newest"
     cursor: str | None = None
     limit: int = 50
+    among: frozenset[tuple[bytes, bytes]] | None = None
 
     @property
     def query(self) -> Query:
@@ -104,6 +107,8 @@ def find_runs(scope: Scope, wanted: RunFilter, now_ns: int, budget_s: float = BU
     order = ORDERS.get(wanted.sort)
     if order is None:
         raise BadFilter(f"sort={wanted.sort!r}: expected one of {', '.join(ORDERS)}")
+    if wanted.query.of_attributes and wanted.among is None:
+        return _with_attributes(scope, wanted, now_ns, budget_s)
     where, parameters = conditions(scope, wanted, now_ns)
     place = _read_cursor(wanted.cursor) if wanted.cursor else None
     if place:
@@ -135,9 +140,31 @@ def find_runs(scope: Scope, wanted: RunFilter, now_ns: int, budget_s: float = BU
     return RunPage(runs=runs, next_cursor=last, looked_from_unix_ns=looked_from_ns)
 
 
+def _with_attributes(scope: Scope, wanted: RunFilter, now_ns: int, budget_s: float) -> RunPage:
+    """A page of the runs whose spans have what is asked for. In order of time no more are looked for than it shows."""
+    by_time, limit = wanted.sort == "newest", max(1, min(wanted.limit, LIMIT_MOST))
+    place = _read_cursor(wanted.cursor) if wanted.cursor and by_time else None
+    before_ns = LAST_NS if wanted.to_unix_ns is None else wanted.to_unix_ns
+    asked = replace(wanted, to_unix_ns=min(before_ns, place[0] + 1)) if place else wanted
+    enough = limit + 2 if by_time else None  # the place itself, and one that says there are more
+    found = attributes.find(scope, asked, now_ns, budget_s, narrowed_by(scope, now_ns), enough)
+    page = find_runs(scope, replace(wanted, among=found.runs), now_ns, budget_s)
+    if found.looked_from_ns is not None and not (by_time and page.next_cursor):
+        page.looked_from_unix_ns = found.looked_from_ns
+        if by_time:
+            page.next_cursor = _cursor({"place": found.looked_from_ns, "trace_id": b"", "root_span_id": b""})
+    return page
+
+
+def narrowed_by(scope: Scope, now_ns: int) -> Callable[[RunFilter], tuple[str, list[Any]]]:
+    return lambda wanted: conditions(scope, wanted, now_ns)
+
+
 def _has_index(wanted: RunFilter) -> bool:
     """Whether an index gives the runs in their order, so that no more are read than are shown."""
     query = wanted.query
+    if wanted.among is not None:
+        return True
     if any(getattr(wanted, name) is not None or query.only(name) is not None for name in ("session", "user")):
         return True  # of these there are not many
     if wanted.status == "open" or query.only("status") == "open" or len(query.only("trace") or "") == WHOLE_TRACE:
@@ -220,7 +247,16 @@ def conditions(scope: Scope, wanted: RunFilter, now_ns: int) -> tuple[str, list[
         narrow("wall_ns >= %s", wanted.min_wall_ns)
     if wanted.status is not None:
         narrow(*_status(wanted.status, now_ns))
-    if query := wanted.query:
+    query = wanted.query
+    if of_attributes := query.of_attributes:
+        if wanted.among is None:
+            raise BadFilter(f"q: {of_attributes[0].text} cannot be asked here: attributes are looked for in spans")
+        query = query.without(*of_attributes)
+        narrow(
+            "(trace_id, root_span_id) IN (SELECT * FROM unnest(%s::bytea[], %s::bytea[]))",
+            [trace_id for trace_id, _ in wanted.among], [root for _, root in wanted.among],
+        )  # fmt: skip
+    if query:
         for condition, more in query_sql(query, now_ns, _cost(scope) if any(query.of("cost")) else None):
             narrow(condition, *more)
     return " AND ".join(parts), values

@@ -16,13 +16,14 @@ from typing import Any
 from ingest.costs import Pricing, Tariff
 from ingest.models import Project
 from ingest.prices import read_pricing
+from ingest.read.attributes import find_among
 from ingest.read.budget import Budget
 from ingest.read.costing import cell_cost
 from ingest.read.figuring import Sums, figures_of
 from ingest.read.query.keys import needs_full, tells_all
 from ingest.read.query.sql import item_sql
 from ingest.read.reach import Reach, read_reach
-from ingest.read.runs import BadFilter, RunFilter, conditions, first_day
+from ingest.read.runs import BadFilter, RunFilter, conditions, first_day, narrowed_by
 from ingest.read.values import Figures, Group, Summary, SummaryStep
 from ingest.read.windows import fits, keys_narrow
 from ingest.rollups.counting import Cell, Flag, Key, Kind
@@ -117,6 +118,9 @@ def _read(scope: Scope, asked: Question, now_ns: int) -> tuple[Reading, str]:
     from_ns = to_ns - 86_400 * SECOND_NS if wanted.from_unix_ns is None else wanted.from_unix_ns
     if from_ns >= to_ns:
         raise BadFilter("from and to: expected a range that ends after it begins")
+    # Calls and tools count when they end, though their run ends later.
+    ends = replace(wanted, from_unix_ns=from_ns, to_unix_ns=to_ns if asked.kinds == (Kind.RUN,) else None)
+    wanted, attributes_from_ns = find_among(scope, ends, now_ns, asked.budget_s, narrowed_by(scope, now_ns))
     conditions(scope, wanted, now_ns)  # which refuses what it cannot read
     with snapshot() as cursor:
         reach = read_reach(cursor, scope.project_id)
@@ -129,6 +133,7 @@ def _read(scope: Scope, asked: Question, now_ns: int) -> tuple[Reading, str]:
             )
         wanted = replace(wanted, from_unix_ns=from_ns, to_unix_ns=to_ns)
         reading = Reading(scope, asked, wanted, bounds, reach, now_ns, read_pricing(scope))
+        reading.looked_from_ns = attributes_from_ns
         reading.read(cursor, asked.kinds)
     return reading, zone.key
 

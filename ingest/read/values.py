@@ -178,7 +178,7 @@ class Quantiles:
 
 @dataclass(slots=True, kw_only=True)
 class LiveFigures:
-    """What the live page's key figures need, over the window that ends now."""
+    """What the live page's key figures need, over a window of so many seconds until now."""
 
     window_s: int
     runs: int
@@ -191,8 +191,6 @@ class LiveFigures:
     tool_failures: int
     input_tokens: int
     cached_tokens: int | None
-    in_flight: int
-    newest_end_unix_ns: int | None
 
 
 @dataclass(slots=True, kw_only=True)

@@ -1,4 +1,5 @@
-/* The Live page: news from the socket become one refresh a second of what they change, and one of the charts in ten. */
+/* The Live page: news from the socket are shown in the lists at once, in the key figures once a second, and in the
+   charts once in ten. */
 import { layOver } from "sixstage/in-place.js";
 import { typing } from "sixstage/keys.js";
 import { paced } from "sixstage/paced.js";
@@ -8,11 +9,15 @@ import "sixstage/live-charts.js";
 import "sixstage/live-arrivals.js";
 import "sixstage/live-wall.js";
 
-const NOW_MS = 1000, CHARTS_MS = 10000;
+const FEEDS_MS = 400, NOW_MS = 1000, CHARTS_MS = 10000; // the socket tells of news at most twice a second
 let newsAt = performance.now();
 const quiet = () => view.paused || document.hidden;
 const fire = name => { if (!quiet()) document.dispatchEvent(new CustomEvent(`live:${name}`)); };
-const refresh = { now: paced(() => fire("now"), NOW_MS), charts: paced(() => fire("charts"), CHARTS_MS) };
+const refresh = {
+  feeds: paced(() => fire("feeds"), FEEDS_MS),
+  now: paced(() => fire("now"), NOW_MS),
+  charts: paced(() => fire("charts"), CHARTS_MS),
+};
 const all = () => { if (!quiet()) Object.values(refresh).forEach(part => part()); };
 
 document.addEventListener("live:runs", event => {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -46,14 +47,17 @@ def traffic(instance: Instance, chromium_path: str) -> Traffic:
     return send_traffic(instance)
 
 
+REFUSED = re.compile("(status of|Status Error Code) (404|422)")
+
+
 @pytest.fixture
 def open_page(browser: Browser, instance: Instance) -> Iterator[Open]:
     """Opens a path in a context of its own. The test fails on any error that the page or its policy reports."""
     contexts, troubles = [], []
 
     def note(message: ConsoleMessage) -> None:
-        # A refused address or form is what some tests ask for; the browser logs it too.
-        if message.type in ("error", "warning") and not any(f"status of {n}" in message.text for n in (404, 422)):
+        # A refused address or form is what some tests ask for; the browser logs it, and htmx too.
+        if message.type in ("error", "warning") and not REFUSED.search(message.text):
             troubles.append(f"{message.type}: {message.text}")
 
     def open_page(path: str, *, theme: str = "light", width: int = 1280, wait: bool = True) -> Page:

@@ -147,3 +147,22 @@ def test_nothing_moves_when_runs_arrive(open_page: Open, traffic: Traffic, insta
     for _ in range(3):
         appears(page, shop_run(instance, service=WATCHED), 5000)
     assert page.evaluate("window.moved") < 0.01
+
+
+def test_a_panel_that_failed_says_so_until_it_is_refreshed(
+    open_page: Open, traffic: Traffic, instance: Instance
+) -> None:
+    page = open_page("/live?range=15m")
+    up_to_date(page)
+    fails = True
+    page.route("**/live/feeds*", lambda route: route.fulfill(status=422) if fails else route.continue_())
+    failed = page.locator(".panel-failure")
+    run_id = shop_run(instance, service=WATCHED)
+    expect(page.locator("#live-feeds > .panel-failure")).to_have_text(
+        re.compile("Not refreshed: the server answered 422")
+    )
+    expect(failed).to_have_count(1)  # the other panels go on
+    fails = False
+    appears(page, shop_run(instance, service=WATCHED), 5000)
+    appears(page, run_id, 5000)
+    expect(failed).to_have_count(0)

@@ -39,8 +39,8 @@ class Kpi:
         return self.value == NOT_KNOWN
 
 
-def kpis(now: LiveFigures, before: LiveFigures, oldest_ns: int | None) -> list[Kpi]:
-    """All key figures. ``oldest_ns`` is the age of the run that is longest in flight."""
+def kpis(now: LiveFigures, before: LiveFigures, in_flight: int, oldest_ns: int | None) -> list[Kpi]:
+    """All key figures. ``in_flight`` counts runs, ``oldest_ns`` is the age of the one that is longest so."""
     return [
         _runs(now, before),
         _time("Wall", now.wall, before.wall),
@@ -67,27 +67,28 @@ def kpis(now: LiveFigures, before: LiveFigures, oldest_ns: int | None) -> list[K
         _rate("Errors", now.failed_runs, now.runs, "runs", before.failed_runs, before.runs),
         Kpi(
             name="In flight",
-            value=count(now.in_flight),
+            value=count(in_flight),
             sides=[("oldest", duration(oldest_ns), "")] if oldest_ns is not None else [],
         ),
     ]
 
 
 def _runs(now: LiveFigures, before: LiveFigures) -> Kpi:
-    minutes = now.window_s / 60
+    rate = now.runs * 60 / now.window_s
     change = None
     if before.runs:
-        difference = (now.runs - before.runs) / minutes
+        expected = before.runs * now.window_s / before.window_s  # the windows may differ by less than a minute
+        difference = (now.runs - expected) * 60 / now.window_s
         change = (
             Change(text=f"{_arrow(difference)} {_per_minute(abs(difference))}")
-            if abs(now.runs - before.runs) > max(FEW_EVENTS, before.runs * NOISE)
+            if abs(now.runs - expected) > max(FEW_EVENTS, expected * NOISE)
             else ALIKE
         )
     return Kpi(
         name="Runs",
         of="per min",
-        value=Figure(_per_minute(now.runs / minutes)),
-        sides=[(f"{minutes:.0f}{THIN}min", count(now.runs), "")],
+        value=Figure(_per_minute(rate)),
+        sides=[("in all", count(now.runs), "")],
         change=change,
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ingest.read.query.editing import joined, readable
-from ingest.read.query.fields import FIELDS, Field, Kind, find_field
+from ingest.read.query.fields import ATTRIBUTE, FIELDS, Field, Kind, find_field
 from ingest.read.query.parser import SIGNS
 from ingest.read.query.terms import Query
 
@@ -80,6 +80,8 @@ def field_offers(typed: str) -> list[Offer]:
         offers.append(Offer(insert=f"{field.name}{'>' if amount else ':'}", says=field.says))
         if amount and len(found) <= 2:
             offers += _compared(field, f"{field.name}>")
+    if low and ATTRIBUTE.startswith(low):
+        offers.insert(0, Offer(insert=ATTRIBUTE, says="any attribute of its spans, by its name"))
     return offers[:OFFERED_MOST]
 
 

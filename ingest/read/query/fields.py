@@ -19,6 +19,7 @@ class Kind(StrEnum):
     ERROR = "error"
     ID = "id"
     AMOUNT = "amount"
+    ATTRIBUTE = "attribute"  # of any of its spans, by a name of the sender's
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,11 +87,16 @@ _ALL = (
 )  # fmt: skip
 
 FIELDS: Mapping[str, Field] = {field.name: field for field in _ALL}
+ATTRIBUTE = "attr."
 ALIASES = {"env": "environment", "duration": "wall", "tokens": "tokens.in", "hit": "cache"}
 
 
 def find_field(told: str) -> Field | None:
-    """By its name as people write it: dashes are underscores, and a stage may stand without ``stage.``."""
+    """By its name as people write it: dashes are underscores, and a stage may stand without ``stage.``. What stands
+    after ``attr.`` is an attribute's own name, letter by letter."""
+    if told.lower().startswith(ATTRIBUTE) and len(told) > len(ATTRIBUTE):
+        name = ATTRIBUTE + told[len(ATTRIBUTE) :]
+        return Field(name=name, kind=Kind.ATTRIBUTE, column="", says="attribute of its spans", units=(Unit.COUNT,))
     name = told.lower().replace("-", "_")
     name = ALIASES.get(name, name)
     return FIELDS.get(name) or FIELDS.get(f"stage.{name}")

@@ -21,7 +21,7 @@ from ingest.read.query.terms import Amount, BadQuery, Known, Pattern, Query, Ter
 
 SIGNS = ("!=", ">=", "<=", ":", "=", ">", "<")
 LONGEST, TERMS_MOST, VALUES_MOST = 4_000, 60, 100
-_FIELD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")
+_FIELD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-/")
 
 
 @lru_cache(maxsize=512)
@@ -105,7 +105,7 @@ class _Reader:
         if field is None:
             self.fail(f"there is no field {name}{_like(name)}; to find it as text put it in quotes")
         assert field
-        if field.kind is not Kind.AMOUNT and sign not in (":", "=", "!="):
+        if field.kind not in (Kind.AMOUNT, Kind.ATTRIBUTE) and sign not in (":", "=", "!="):
             self.fail(f"{name} is no amount: expected {name}: and a value", end)
         self.at = end + len(sign)
         return field, sign
@@ -149,7 +149,7 @@ class _Reader:
             self.fail(f"{field.name}{sign} expected {hint} after it", start)
         if told == "*" and not quoted and sign in (":", "=", "!="):
             return Known()
-        if field.kind is Kind.AMOUNT:
+        if field.kind is Kind.AMOUNT or (field.kind is Kind.ATTRIBUTE and not quoted and _compares(field, sign, told)):
             return self.amount(field, sign, told, start)
         if field.kind is Kind.CHOICE:
             return self.choice(field, told, start)
@@ -223,6 +223,13 @@ class _Reader:
         return "".join(told)
 
 
+def _compares(field: Field, sign: str, told: str) -> bool:
+    """Whether a value of an attribute, of which nobody knows what it holds, is an amount: compared, or a range."""
+    low, between, high = told.partition("..")
+    is_range = between and (low or high) and all(read_amount(part, field.units) for part in (low, high) if part)
+    return sign not in (":", "=", "!=") or bool(is_range)
+
+
 def _is_hex(told: str) -> bool:
     return bool(told) and all(digit in "0123456789abcdefABCDEF" for digit in told)
 
@@ -230,6 +237,11 @@ def _is_hex(told: str) -> bool:
 def _like(name: str) -> str:
     near = difflib.get_close_matches(name.lower(), [*FIELDS, *ALIASES], 1, 0.6)
     return f" (is it {near[0]}?)" if near else ""
+
+
+def writable(name: str) -> bool:
+    """Whether a query can hold an attribute's name."""
+    return bool(name) and _FIELD.issuperset(name)
 
 
 def quote(value: str) -> str:

@@ -106,5 +106,10 @@ class Query:
         """The one text that a field must equal, if a term says so."""
         return next((text for term in self.of(field) if (text := term.only) is not None), None)
 
+    @property
+    def of_attributes(self) -> tuple[Term, ...]:
+        """Terms that ask for attributes of spans, which no column and no key tells."""
+        return tuple(term for term in self.terms if term.field.startswith("attr."))
+
     def without(self, *left_out: Term) -> Query:
         return Query(tuple(term for term in self.terms if term not in left_out))

@@ -27,14 +27,12 @@ def figures(**given: Any) -> LiveFigures:
         "tool_failures": 0,
         "input_tokens": 0,
         "cached_tokens": None,
-        "in_flight": 0,
-        "newest_end_unix_ns": None,
     }
     return LiveFigures(**usual | given)
 
 
 def shown(now: LiveFigures, before: LiveFigures) -> dict[str, Kpi]:
-    return {k.name: k for k in kpis(now, before, None)}
+    return {k.name: k for k in kpis(now, before, 0, None)}
 
 
 def test_without_runs_quantiles_and_rates_are_unknown_and_counts_zero() -> None:
@@ -82,3 +80,10 @@ def test_runs_are_told_by_the_minute_without_judgement() -> None:
     assert str(found["Runs"].value) == "38"
     assert found["Runs"].change
     assert (found["Runs"].change.text, found["Runs"].change.tone) == ("▲ 18", "")
+
+
+def test_an_unfinished_minute_more_is_no_rise() -> None:
+    found = shown(figures(runs=110, window_s=330), figures(runs=100))
+    assert str(found["Runs"].value) == "20"
+    assert found["Runs"].change
+    assert found["Runs"].change.text == "≈ as an hour ago"

@@ -4,7 +4,7 @@ Counts in bins are a multinomial of as many draws as there were values. Drawing 
 quantile is the same as taking the value at a random rank: the k-th smallest of n uniform numbers follows Beta(k,
 n+1-k) (David and Nagaraja, Order Statistics, 2003, 2.3). So a resampled quantile costs one draw, whatever the number
 of bins, and the intervals are those of the bootstrap. Where both of Beta's parameters are large it is normal but for
-its skew (Cornish and Fisher 1938), which is drawn at a tenth of the price: the error is a hundredth of its deviation.
+its skew (Cornish and Fisher 1938), drawn at a tenth of the price: off by a few hundredths of its deviation.
 Draws are seeded by what is compared: the same counts give the same digits.
 
 A change is **claimed** only when it is at least 3 % (3 points for shares), and four times its standard error: a

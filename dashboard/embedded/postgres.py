@@ -24,6 +24,7 @@ work_mem = 16MB
 maintenance_work_mem = 128MB
 random_page_cost = 1.1
 jit = off                             # compiling costs more than our queries take
+max_parallel_workers_per_gather = 0   # starting workers does too; the cores have others to serve
 wal_level = minimal                   # one machine, no replicas
 max_wal_senders = 0
 max_logical_replication_workers = 0

@@ -9,23 +9,23 @@ from typing import Any
 from ingest.costs import ANY, Cost, Pricing, Rates, call_cost, calls_cost, total
 from ingest.read.rows import select
 from ingest.read.values import CallRow, RunDetail, RunRow
-from ingest.rollups.counting import METRICS, Cell, Flag, Kind
+from ingest.rollups.counting import METRICS, Flag, Kind
 from ingest.rollups.from_rows import TELLS_TOKENS
+from ingest.rollups.piles import Part
 from ingest.rows import AS_ITS_RUN, called_model_sql, of_run_sql
 from ingest.scope import Scope
 
 SINCE_EVER_NS = -(2**62)
 _UNTOLD = int(Flag.UNTOLD)
-_INPUT, _CACHED, _OUTPUT = (
-    METRICS[Kind.CALL].index(name) for name in ("input_tokens", "cached_tokens", "output_tokens")
+_WALL, _INPUT, _CACHED, _OUTPUT = (
+    METRICS[Kind.CALL].index(name) for name in ("wall", "input_tokens", "cached_tokens", "output_tokens")
 )
 
 
-def cell_cost(rates: Rates | None, flags: int, cell: Cell) -> Cost:
+def cell_cost(rates: Rates | None, flags: int, cell: Part) -> Cost:
     """Of the calls of a cell that ended while these rates were valid. Cells that were counted before calls without
     tokens had keys of their own may mix them with others: nobody knows then what these cost."""
-    count = cell.count
-    asked, cached, answered = (sum(cell.bins[at].values()) for at in (_INPUT, _CACHED, _OUTPUT))
+    count, asked, cached, answered = map(cell.known, (_WALL, _INPUT, _CACHED, _OUTPUT))
     if flags & _UNTOLD or not asked == answered == count:
         return Cost(unknown=count)
     return calls_cost(

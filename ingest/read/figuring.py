@@ -10,7 +10,8 @@ from ingest.costs import Cost
 from ingest.packed import OWNERS
 from ingest.read.values import Band, CallFigures, Chain, Distribution, Errors, Figures, RunFigures, ToolFigures
 from ingest.rollups.bins import midpoint, quantiles
-from ingest.rollups.counting import METRICS, Cell, Flag, Kind, add_bins
+from ingest.rollups.counting import METRICS, Flag, Kind
+from ingest.rollups.piles import Part, Pile, add_columns
 from ingest.stages.model import Outside, Stage
 
 _AT = {kind: {metric: at for at, metric in enumerate(metrics)} for kind, metrics in METRICS.items()}
@@ -32,18 +33,20 @@ class Sums:
     """Cells of each kind by the flags of their keys, added up, and what the calls among them cost."""
 
     def __init__(self) -> None:
-        self.cells: dict[tuple[Kind, int], Cell] = {}
+        self.cells: dict[tuple[Kind, int], Pile] = {}
         self.cost = Cost()
 
-    def add(self, kind: Kind, flags: int, cell: Cell) -> None:
+    def add(self, kind: Kind, flags: int, part: Part) -> None:
         place = kind, flags
-        if place not in self.cells:
-            self.cells[place] = Cell.of(kind)
-        self.cells[place].add(cell)
+        if place in self.cells:
+            self.cells[place].add(part)
+        else:
+            self.cells[place] = Pile(part)
 
     def merge(self, other: Sums) -> None:
-        for (kind, flags), cell in other.cells.items():
-            self.add(kind, flags, cell)
+        """After which nothing is added to the other."""
+        for (kind, flags), pile in other.cells.items():
+            self.add(kind, flags, pile)
         self.cost += other.cost
 
     def counted(self, kind: Kind, with_: int = 0, without: int = 0) -> int:
@@ -65,19 +68,13 @@ class Sums:
 
     def known(self, kind: Kind, metric: str) -> int:
         """How many items have the value."""
-        return sum(sum(cell.bins[_AT[kind][metric]].values()) for _, cell in self._of(kind))
+        return sum(cell.known(_AT[kind][metric]) for _, cell in self._of(kind))
 
     def bins(self, kind: Kind, metric: str) -> tuple[dict[int, int], int]:
         """The bins that a quantile may rest on, and the sum of their values."""
         at, without = _AT[kind][metric], int(_WITHOUT[kind].get(metric, 0))  # an enum's own & is slow
-        bins: dict[int, int] = {}
-        total = 0
-        for flags, cell in self._of(kind):
-            if flags & without:
-                continue
-            total += cell.sums[at]
-            add_bins(bins, cell.bins[at])
-        return bins, total
+        fitting = [cell for flags, cell in self._of(kind) if not flags & without]
+        return add_columns(cell.column(at) for cell in fitting), sum(cell.sums[at] for cell in fitting)
 
     def completion(self) -> list[Band]:
         """Completed runs by band of their TTFT, which is that of a final answer: without one a run is in none."""
@@ -86,7 +83,7 @@ class Sums:
         for flags, cell in self._of(Kind.RUN):
             if flags & _ESTIMATED:
                 continue
-            for index, count in cell.bins[at].items():
+            for index, count in cell.column(at).as_bins().items():
                 band = bisect_right(BANDS_NS, midpoint(index))
                 runs[band] += count
                 completed[band] += 0 if flags & _NOT_COMPLETED else count
@@ -103,7 +100,7 @@ class Sums:
                 found[name] = found.get(name, 0) + count
         return dict(sorted(found.items(), key=lambda pair: (-pair[1], pair[0])))
 
-    def _of(self, kind: Kind) -> list[tuple[int, Cell]]:
+    def _of(self, kind: Kind) -> list[tuple[int, Pile]]:
         return [(flags, cell) for (of, flags), cell in self.cells.items() if of is kind]
 
 

@@ -26,10 +26,11 @@ from ingest.read.reach import Reach, read_reach
 from ingest.read.runs import BadFilter, RunFilter, conditions, first_day, narrowed_by
 from ingest.read.values import Figures, Group, Summary, SummaryStep
 from ingest.read.windows import fits, keys_narrow
-from ingest.rollups.counting import Cell, Flag, Key, Kind
+from ingest.rollups.counting import Flag, Key, Kind
 from ingest.rollups.folding import zone_of
 from ingest.rollups.from_rows import Cells, count_rows
 from ingest.rollups.kept import Waiting, read_placed
+from ingest.rollups.piles import Counted, Part
 from ingest.rollups.steps import SECOND_NS, Piece, cover, day_of, step_index
 from ingest.rows import called_model_sql
 from ingest.scope import Scope
@@ -200,13 +201,14 @@ class Reading:
         whole = [piece for piece in pieces if piece.step is not None]
         if self.waiting is None:
             self.waiting = Waiting(cursor, self.scope.project_id, whole)
-        cells = read_placed(
-            cursor, self.scope.project_id, whole, bounds, kind, lambda key: self._places(kind, key), self.waiting
-        )
-        if any(place == BEYOND_BOUND for _, place in cells):
+        piles = read_placed(
+            cursor, self.scope.project_id, whole, bounds, kind, lambda key: self._places(kind, key), self.waiting,
+            narrowed=self.narrowed,
+        )  # fmt: skip
+        if any(place == BEYOND_BOUND for _, place in piles):
             return False
-        for (at, (group, rest, flags, tariff)), cell in cells.items():
-            self._add(kind, bounds[at], group, rest, flags, tariff, cell)
+        for (at, (group, rest, flags, tariff)), pile in piles.items():
+            self._add(kind, bounds[at], group, rest, flags, tariff, pile)
         if rest := [(piece.from_ns, piece.to_ns) for piece in pieces if piece.step is None]:
             self._take(kind, bounds, self._count(cursor, kind, bounds, rest))
         self.made_from[kind] = "rollups"
@@ -216,7 +218,7 @@ class Reading:
         """Under what a key's cells count, if they fit."""
         if key.is_other:
             return (BEYOND_BOUND,) if self.narrowed else ((None, True, key.flags, self._tariff(kind, key)),)
-        if not fits(self.wanted, kind, key):
+        if self.narrowed and not fits(self.wanted, kind, key):
             return ()
         tariff = self._tariff(kind, key)
         return ((group, False, key.flags, tariff) for group in self._groups(kind, key))
@@ -286,16 +288,16 @@ class Reading:
         for (_, at, key), cell in cells.items():
             tariff = self._tariff(kind, key)
             for group in self._groups(kind, key):
-                self._add(kind, bounds[at], group, key.is_other, key.flags, tariff, cell)
+                self._add(kind, bounds[at], group, key.is_other, key.flags, tariff, Counted(cell))
 
     def _add(
-        self, kind: Kind, from_ns: int, group: str | None, rest: bool, flags: int, tariff: Tariff, cell: Cell
+        self, kind: Kind, from_ns: int, group: str | None, rest: bool, flags: int, tariff: Tariff, part: Part
     ) -> None:
-        """Count a cell that begins at an instant, and lies within one step and between two changes of prices."""
+        """Count what begins at an instant, and lies within one step and between two changes of prices."""
         sums = self._sums(step_index(self.bounds, from_ns), group, rest)
-        sums.add(kind, flags, cell)
+        sums.add(kind, flags, part)
         if kind is Kind.CALL:
-            sums.cost += cell_cost(tariff[self.pricing.era(from_ns)], flags, cell)
+            sums.cost += cell_cost(tariff[self.pricing.era(from_ns)], flags, part)
 
     def _sums(self, step: int, group: str | None, rest: bool) -> Sums:
         place = (step, group, rest)

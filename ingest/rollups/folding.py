@@ -19,7 +19,8 @@ from django.db import transaction
 
 from ingest.rollups.counting import MINUTE_NS, Cell, Key, Tally
 from ingest.rollups.horizon import kept_from
-from ingest.rollups.packing import count_deltas, merge_bodies, pack_cell, pack_cells, unpack_cell
+from ingest.rollups.packing import count_deltas, pack_cell, pack_cells, unpack_cell
+from ingest.rollups.piles import merge_bodies
 from ingest.rollups.steps import HOUR_NS, QUARTER_NS, UTC_DAY_NS, Step, day_of
 from ingest.stored import direct_cursor
 

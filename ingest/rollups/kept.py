@@ -5,12 +5,14 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from itertools import chain
 from typing import Any, TypeVar
 
 from ingest.rollups.counting import MINUTE_NS, Cell, Key
 from ingest.rollups.folding import DAY_MINUTES, as_key
 from ingest.rollups.from_rows import Cells
-from ingest.rollups.packing import PackedCell, merge_bodies, merge_packed, read_deltas
+from ingest.rollups.packing import PackedCell, read_deltas
+from ingest.rollups.piles import Counted, Part, Pile, Stored
 from ingest.rollups.steps import Piece, step_index
 from ingest.stored import direct_cursor
 
@@ -40,8 +42,8 @@ def read_kept(
     waiting = Waiting(cursor, project_id, pieces)
     cells: Cells = {}
     for kind in map(int, kinds):
-        for (at, key), cell in read_placed(cursor, project_id, pieces, bounds, kind, lambda k: (k,), waiting).items():
-            cells[kind, at, key] = cell
+        for (at, key), pile in read_placed(cursor, project_id, pieces, bounds, kind, lambda k: (k,), waiting).items():
+            cells[kind, at, key] = pile.as_cell()
     return cells
 
 
@@ -67,11 +69,10 @@ class Waiting:
         for (_, kind, minute, key), packed in counted:
             self.packed[kind].append((minute * MINUTE_NS, admission.key(kind, minute, key), packed))
 
-    def merged(
+    def parts(
         self, kind: int, pieces: Sequence[Piece], bounds: Sequence[int], places: Callable[[Key], Collection[P]]
-    ) -> Iterator[tuple[tuple[int, P], Cell]]:
-        """Cells of a kind within the pieces, by the step between ``bounds`` in which they begin and by each of their
-        key's places."""
+    ) -> Iterator[tuple[int, tuple[P, ...], Part]]:
+        """What counts of a kind within the pieces: the step between ``bounds`` in which it begins, its key's places."""
         ordered = sorted((piece.from_ns, piece.to_ns) for piece in pieces)
         starts = [from_ns for from_ns, _ in ordered]
         placed: dict[Key, tuple[P, ...]] = {}
@@ -84,42 +85,50 @@ class Waiting:
 
         for start_ns, key, cell in self.cells[kind]:
             if is_wanted(start_ns, key):
-                yield from (((step_index(bounds, start_ns), place), cell) for place in placed[key])
-        together: defaultdict[tuple[int, Key], list[PackedCell]] = defaultdict(list)
+                yield step_index(bounds, start_ns), placed[key], Counted(cell)
+        together: defaultdict[tuple[int, tuple[P, ...]], list[PackedCell]] = defaultdict(list)
         for start_ns, key, packed in self.packed[kind]:
             if is_wanted(start_ns, key):
-                together[step_index(bounds, start_ns), key].append(packed)
-        for (at, key), cells in together.items():
-            merged = merge_packed(cells)
-            yield from (((at, place), merged) for place in placed[key])
+                together[step_index(bounds, start_ns), placed[key]].append(packed)
+        for (at, found), cells in together.items():
+            yield at, found, Stored(packed=cells)
 
 
 def read_placed(
     cursor: Any, project_id: int, pieces: Sequence[Piece], bounds: Sequence[int], kind: int,
-    places: Callable[[Key], Collection[P]], waiting: Waiting,
-) -> dict[tuple[int, P], Cell]:  # fmt: skip
-    """Cells of a kind, added up by the step between ``bounds`` and by each of the places that ``places`` tells of
-    their key; what it has no place for is left where it is."""
+    places: Callable[[Key], Collection[P]], waiting: Waiting, *, narrowed: bool = False,
+) -> dict[tuple[int, P], Pile]:  # fmt: skip
+    """Cells of a kind by the step between ``bounds`` and by each of the places that ``places`` tells of their key; what
+    it has no place for is left where it is. Keys of the same places are added up once for all of these. ``narrowed``:
+    most keys have no place, so the database is told which have."""
     keys = read_keys(cursor, project_id)
-    placed = {key_id: found for key_id, key in keys.items() if (found := tuple(places(key)))}
+    placed: dict[int, tuple[P, ...]] = {}
+    if narrowed:
+        placed = {key_id: found for key_id, key in keys.items() if (found := tuple(places(key)))}
     wanted: dict[str, Any] = {
         "project_id": project_id, "kind": kind, "steps": [int(piece.step or 0) for piece in pieces],
         "from_ns": [piece.from_ns for piece in pieces], "to_ns": [piece.to_ns for piece in pieces],
     }  # fmt: skip
-    few = len(placed) <= FEW_KEYS
-    bodies: defaultdict[tuple[int, P], list[bytes]] = defaultdict(list)
+    few = narrowed and len(placed) <= FEW_KEYS
+    together: defaultdict[tuple[int, tuple[P, ...]], list[bytes]] = defaultdict(list)
     with direct_cursor() as direct:
         if few:
             wanted["key_ids"] = list(placed)
         direct.execute(OF_KEYS if few else ANY_KEY, wanted, binary=True, prepare=True)
         for start_ns, key_id, body in direct.fetchall():
-            at = step_index(bounds, start_ns)
-            for place in placed.get(key_id, ()):
-                bodies[at, place].append(body)
-    cells = {place: merge_bodies(together) for place, together in bodies.items()}
-    for place, cell in waiting.merged(kind, pieces, bounds, places):
-        cells.setdefault(place, Cell.of(kind)).add(cell)
-    return cells
+            if not narrowed and key_id not in placed:
+                placed[key_id] = tuple(places(keys[key_id]))
+            if placed.get(key_id):
+                together[step_index(bounds, start_ns), placed[key_id]].append(body)
+    piles: dict[tuple[int, P], Pile] = {}
+    stored = ((at, found, Stored(bodies)) for (at, found), bodies in together.items())
+    for at, found, part in chain(stored, waiting.parts(kind, pieces, bounds, places)):
+        for place in found:
+            if (at, place) in piles:
+                piles[at, place].add(part)
+            else:
+                piles[at, place] = Pile(part)
+    return piles
 
 
 def read_keys(cursor: Any, project_id: int) -> dict[int, Key]:

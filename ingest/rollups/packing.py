@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import sys
 from array import array
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable
 from itertools import chain, compress, repeat
 from operator import itemgetter
 from typing import Any, NamedTuple
 
 import msgspec
 
-from ingest.rollups.counting import Cell, Gathered, Item, Key, Place, Tally, add_bins
+from ingest.rollups.counting import Cell, Gathered, Item, Key, Place, Tally
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.decode
@@ -34,7 +34,7 @@ class PackedCell(msgspec.Struct, array_like=True, gc=False):
     ones: list[int] = []
 
 
-_decode_cell = msgspec.msgpack.Decoder(PackedCell).decode
+unpack_plain = msgspec.msgpack.Decoder(PackedCell).decode
 # (sign, kind, minute, key, items), and cells that were counted already: (kind, minute, key, cell).
 PackedGroup = tuple[int, int, int, Key, list[tuple[Any, ...]]]
 _decode_delta = msgspec.msgpack.Decoder(tuple[list[PackedGroup], list[tuple[int, int, Key, PackedCell]]]).decode
@@ -52,7 +52,7 @@ def _plain(cell: Cell) -> PackedCell:
     ones: list[int] = []
     packed: dict[int, PackedBins] = {}
     for metric, bins in enumerate(cell.bins):
-        if len(bins) >= CLOSE_FROM and not isinstance(close := _side_by_side(bins), dict):
+        if len(bins) >= CLOSE_FROM and not isinstance(close := side_by_side(bins), dict):
             packed[metric] = close
         elif bins:
             counts = bins.values()
@@ -65,7 +65,7 @@ def _plain(cell: Cell) -> PackedCell:
     return PackedCell(sums, packed, dict(sorted(cell.errors.items())), ones)
 
 
-def _side_by_side(bins: dict[int, int]) -> PackedBins:
+def side_by_side(bins: dict[int, int]) -> PackedBins:
     first, last = min(bins), max(bins)
     total = sum(bins.values())
     if last - first >= CLOSE_WITHIN * len(bins) or min(bins.values()) < 0 or total >= 1 << LANE_BITS:
@@ -79,7 +79,7 @@ def _bytes_of(counts: array[int]) -> bytes:
     return counts.tobytes()
 
 
-def _one_by_one(first: int, lanes: bytes) -> dict[int, int]:
+def one_by_one(first: int, lanes: bytes) -> dict[int, int]:
     counts = array("I", lanes)
     if sys.byteorder == "big":
         counts.byteswap()
@@ -87,12 +87,12 @@ def _one_by_one(first: int, lanes: bytes) -> dict[int, int]:
 
 
 def _as_bins(packed: PackedBins) -> dict[int, int]:
-    return packed if isinstance(packed, dict) else _one_by_one(packed[0], packed[2])
+    return packed if isinstance(packed, dict) else one_by_one(packed[0], packed[2])
 
 
 def _as_cell(packed: PackedCell) -> Cell:
     bins: list[dict[int, int]] = [{} for _ in packed.sums]
-    for metric, one in _numbered(packed):
+    for metric, one in numbered(packed):
         bins[metric] = _as_bins(one)
     for code in packed.ones:
         into, index = bins[code // ONES], code % ONES - 1
@@ -100,7 +100,7 @@ def _as_cell(packed: PackedCell) -> Cell:
     return Cell([int(s) for s in packed.sums], bins, packed.errors)
 
 
-def _numbered(packed: PackedCell) -> Iterable[tuple[int, PackedBins]]:
+def numbered(packed: PackedCell) -> Iterable[tuple[int, PackedBins]]:
     return packed.bins.items() if isinstance(packed.bins, dict) else enumerate(packed.bins)
 
 
@@ -109,53 +109,7 @@ def pack_cell(cell: Cell) -> bytes:
 
 
 def unpack_cell(body: bytes) -> Cell:
-    return _as_cell(_decode_cell(body))
-
-
-def merge_bodies(bodies: Iterable[bytes]) -> Cell:
-    """One cell of many of one kind."""
-    return merge_packed(list(map(_decode_cell, bodies)))
-
-
-def merge_packed(packed: Sequence[PackedCell]) -> Cell:
-    """Column by column: what a summary of many steps spends its time with."""
-    columns: list[list[PackedBins]] = [[] for _ in packed[0].sums]
-    errors: dict[str, int] = {}
-    for one in packed:
-        for metric, bins in _numbered(one):
-            columns[metric].append(bins)
-        if one.errors:
-            add_bins(errors, one.errors)
-    merged = list(map(_merged, columns))
-    for code, count in Counter(chain.from_iterable([one.ones for one in packed])).items():
-        into, index = merged[code // ONES], code % ONES - 1
-        into[index] = into.get(index, 0) + count
-    try:
-        sums = list(map(sum, zip(*[one.sums for one in packed], strict=True)))
-    except TypeError:  # some are beyond 64 bits
-        sums = [sum(map(int, column)) for column in zip(*[one.sums for one in packed], strict=True)]
-    return Cell(sums, merged, errors)
-
-
-def _merged(column: Iterable[PackedBins]) -> dict[int, int]:
-    apart: list[dict[int, int]] = []
-    close: list[SideBySide] = []
-    for packed in column:
-        if isinstance(packed, dict):
-            apart.append(packed)
-        else:
-            close.append(packed)
-    into: dict[int, int] = {}
-    if len(close) == 1 or sum(total for _, total, _ in close) >= 1 << LANE_BITS:
-        apart += map(_as_bins, close)
-    elif close:
-        base, lanes = min(first for first, _, _ in close), 0
-        for first, _, counts in close:
-            lanes += int.from_bytes(counts, "little") << LANE_BITS * (first - base)
-        into = _one_by_one(base, lanes.to_bytes((lanes.bit_length() + 31) // 32 * 4, "little"))
-    for bins in apart:
-        add_bins(into, bins)
-    return into
+    return _as_cell(unpack_plain(body))
 
 
 class Delta(NamedTuple):
@@ -199,7 +153,7 @@ def count_deltas(deltas: Iterable[tuple[int, bytes]]) -> Tally:
 
 def read_deltas(deltas: Iterable[tuple[int, bytes]]) -> tuple[Tally, list[tuple[Place, PackedCell]]]:
     """The same for who adds up few sums of many cells: cells of what was not counted yet, and the others as they are
-    stored, to be merged together (``merge_packed``)."""
+    stored, to be added up together (``piles``)."""
     groups, counted = _unpack(deltas)
     return _counted(groups, Tally()), counted
 

@@ -19,7 +19,8 @@ from ingest.rollups.folding import project_zones, starts, zone_of
 from ingest.rollups.from_rows import Cells, count_rows
 from ingest.rollups.horizon import Gone, gone_until, kept_from
 from ingest.rollups.kept import Admission, read_kept, read_keys
-from ingest.rollups.packing import merge_bodies, pack_cells
+from ingest.rollups.packing import pack_cells
+from ingest.rollups.piles import merge_bodies
 from ingest.rollups.steps import QUARTER_NS, UTC_DAY_NS, Piece, Step, day_of
 from ingest.snapshot import snapshot
 

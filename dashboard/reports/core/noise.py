@@ -3,8 +3,9 @@
 Counts in bins are a multinomial of as many draws as there were values. Drawing such a sample again and taking its
 quantile is the same as taking the value at a random rank: the k-th smallest of n uniform numbers follows Beta(k,
 n+1-k) (David and Nagaraja, Order Statistics, 2003, 2.3). So a resampled quantile costs one draw, whatever the number
-of bins, and the intervals are those of the bootstrap. Draws are seeded by what is compared: the same counts give the
-same digits.
+of bins, and the intervals are those of the bootstrap. Where both of Beta's parameters are large it is normal but for
+its skew (Cornish and Fisher 1938), drawn at a tenth of the price: off by a few hundredths of its deviation.
+Draws are seeded by what is compared: the same counts give the same digits.
 
 A change is **claimed** only when it is at least 3 % (3 points for shares), and four times its standard error: a
 report looks at a hundred figures a week, and among so many one in twenty thousand is the least that may be called
@@ -23,6 +24,7 @@ from itertools import accumulate
 from ingest.rollups.bins import ACCURACY, midpoint, quantile
 
 DRAWS = 200
+NORMAL_FROM = 50
 CLAIM_Z = 4.0
 LEAST_CHANGE = 0.03  # of the former value
 LEAST_POINTS = 0.03  # of a share
@@ -145,17 +147,28 @@ def _unsure(was: float | None, now: float | None, was_count: int, now_count: int
 
 def _resampled(bins: Mapping[int, int], share: float, chance: random.Random) -> list[int]:
     order = sorted(bins)
-    seen = list(accumulate(bins[index] for index in order))
-    count = seen[-1]
+    seen = list(accumulate(map(bins.__getitem__, order)))
+    count, last = seen[-1], len(order) - 1
     rank = min(count, int(share * (count - 1)) + 1)  # the one that ``quantile`` takes, counted from 1
-    draws = (chance.betavariate(rank, count + 1 - rank) for _ in range(DRAWS))
-    return [midpoint(order[min(bisect_right(seen, draw * count), len(order) - 1)]) for draw in draws]
+    drawn = [min(bisect_right(seen, draw * count), last) for draw in _beta(rank, count + 1 - rank, chance)]
+    values = {at: midpoint(order[at]) for at in set(drawn)}
+    return [values[at] for at in drawn]
+
+
+def _beta(a: int, b: int, chance: random.Random) -> list[float]:
+    if min(a, b) < NORMAL_FROM:
+        return [chance.betavariate(a, b) for _ in range(DRAWS)]
+    n = a + b
+    mean, deviation = a / n, math.sqrt(a * b / (n + 1)) / n
+    skew = 2 * (b - a) * math.sqrt((n + 1) / (a * b)) / (n + 2) / 6
+    return [mean + deviation * (z + skew * (z * z - 1)) for z in [chance.gauss() for _ in range(DRAWS)]]
 
 
 def _log_deviation(values: list[int]) -> float:
-    logs = [math.log(max(value, 1)) for value in values]
-    mean = sum(logs) / len(logs)
-    return math.sqrt(sum((value - mean) ** 2 for value in logs) / (len(logs) - 1))
+    logs = {value: math.log(max(value, 1)) for value in set(values)}
+    told = [logs[value] for value in values]
+    mean = sum(told) / len(told)
+    return math.sqrt(sum([(value - mean) ** 2 for value in told]) / (len(told) - 1))
 
 
 def _is_claimed(was: int, now: int, log_error: float) -> bool:
@@ -174,6 +187,6 @@ def _deviation(bins: Mapping[int, int]) -> float:
     count = sum(bins.values())
     if count < 2:
         return math.inf
-    mean = sum(n * midpoint(index) for index, n in bins.items()) / count
-    squares = sum(n * (midpoint(index) - mean) ** 2 for index, n in bins.items())
-    return math.sqrt(squares / (count - 1))
+    told = [(midpoint(index), bins[index]) for index in sorted(bins)]  # in one order, so that the digits are the same
+    mean = sum([n * value for value, n in told]) / count
+    return math.sqrt(sum([n * (value - mean) ** 2 for value, n in told]) / (count - 1))

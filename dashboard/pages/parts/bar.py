@@ -48,8 +48,9 @@ class Segment:
         return duration(self.ns)
 
     @property
-    def grow(self) -> str:
-        return f"{self.share * 1000:.3f}"
+    def width(self) -> str:
+        """In percent: by growing, segments would move while those after them are still being parsed."""
+        return f"{self.share * 100:.3f}"
 
     @property
     def guessed_width(self) -> str:

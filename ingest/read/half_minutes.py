@@ -8,9 +8,11 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from ingest.costs import Cost
 from ingest.read.figuring import Sums
 from ingest.read.runs import RunFilter
 from ingest.read.summary import Question, sums_by_step
+from ingest.rollups.counting import Cell, Kind
 from ingest.rollups.steps import MINUTE_NS
 from ingest.scope import Scope
 
@@ -18,11 +20,14 @@ STEP_S = 30
 PROJECTS_MOST = 16
 
 
+Told = tuple[dict[tuple[Kind, int], Cell], Cost]  # a minute's cells by kind and flags, and what its calls cost
+
+
 @dataclass(frozen=True, slots=True)
 class Minute:
     """``whole`` is what its rollup said before its ``halves`` were counted, each with its begin."""
 
-    whole: Sums
+    whole: Told
     halves: list[tuple[int, Sums]]
 
 
@@ -34,11 +39,11 @@ def sums_of_half_minutes(scope: Scope, from_unix_ns: int, to_unix_ns: int, now_n
     """Begin and sums of each half-minute that begins in a range of whole minutes."""
     with _guard:
         kept = _kept.get(scope, {})
-    wholes = {start: sums for start, _, sums in _sums(scope, from_unix_ns, to_unix_ns, 60, now_ns)}
+    wholes = {start: _told(sums) for start, _, sums in _sums(scope, from_unix_ns, to_unix_ns, 60, now_ns)}
     minutes = {
-        start: minute for start, whole in wholes.items() if (minute := kept.get(start)) and _alike(minute.whole, whole)
+        start: minute for start, whole in wholes.items() if (minute := kept.get(start)) and minute.whole == whole
     }
-    empty = {start for start, whole in wholes.items() if not whole.cells}
+    empty = {start for start, (cells, _) in wholes.items() if not cells}
     minutes |= {start: Minute(wholes[start], [(start, Sums()), (start + MINUTE_NS // 2, Sums())]) for start in empty}
     for first, last in _together(start for start in wholes if start not in minutes):
         halves = [(start, sums) for start, _, sums in _sums(scope, first, last, STEP_S, now_ns)]
@@ -57,8 +62,8 @@ def _sums(scope: Scope, from_ns: int, to_ns: int, step_s: int, now_ns: int) -> l
     return sums_by_step(scope, Question(wanted=window, step=str(step_s), zone="UTC"), now_ns).steps
 
 
-def _alike(one: Sums, other: Sums) -> bool:
-    return one.cells == other.cells and one.cost == other.cost
+def _told(sums: Sums) -> Told:
+    return {place: pile.as_cell() for place, pile in sums.cells.items()}, sums.cost
 
 
 def _together(starts: Iterable[int]) -> Iterator[tuple[int, int]]:

@@ -30,7 +30,7 @@ from ingest.observing.samples import added, grown, taken
 log = logging.getLogger(__name__)
 
 FLUSH_S = 5.0
-FLUSHES_A_TRIM = 4
+FLUSHES_A_TRIM, WORK_A_TRIM_S = 4, 1.0  # who has hardly worked has nothing to give back
 STOP_S = 3.0
 RECENT_S = 60.0
 QUIET_S = 60.0  # between two lines about the same trouble
@@ -91,12 +91,14 @@ class Reporter:
 
     def _run(self) -> None:
         self._try()
+        trimmed_at_s = 0.0  # of the process's own CPU time
         for flush in itertools.count(1):
             if self._stop.wait(FLUSH_S):
                 return
             self._try()
-            if flush % FLUSHES_A_TRIM == 0:
+            if flush % FLUSHES_A_TRIM == 0 and time.process_time() - trimmed_at_s > WORK_A_TRIM_S:
                 give_back()
+                trimmed_at_s = time.process_time()
 
     def _try(self, ended: bool = False) -> None:
         for flush in (self.tell_refusals, lambda: self.flush(ended)):

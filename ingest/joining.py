@@ -61,7 +61,7 @@ TAKE = """
     WHERE (offer.response_id, offer.trace_id, offer.span_id, offer.project_id, offer.day)
         = (taken.response_id, taken.trace_id, taken.span_id, taken.project_id, taken.day)
 """
-# Their calls first: those of a trace's only run tell no root of their own (``ingest/rows.py``).
+# Their calls by the runs: those of a trace's only run tell no root of their own (``ingest/rows.py``).
 DROP_RUNS = f"""
     WITH alone AS MATERIALIZED (
         SELECT run.trace_id, run.root_span_id, run.project_id, run.day

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ingest.chunks import spans_of
+from ingest.chunks import spans_in, spans_of
 from ingest.compression import decompress
 from ingest.models.telemetry import Signal
 from ingest.read.budget import Budget
@@ -133,9 +133,7 @@ def _candidates(
                 size = min(2 * size, BATCH_MOST)
 
 
-def _batch(
-    narrowed: tuple[str, list[Any]], size: int, last: tuple[Any, ...] | None
-) -> list[dict[str, Any]]:  # fmt: skip
+def _batch(narrowed: tuple[str, list[Any]], size: int, last: tuple[Any, ...] | None) -> list[dict[str, Any]]:
     where, parameters = narrowed
     if last is not None:
         where, parameters = f"{where} AND (end_unix_ns, trace_id, root_span_id) < (%s, %s, %s)", [*parameters, *last]
@@ -168,7 +166,7 @@ def _fitting_roots(roots: Sequence[bytes], bodies: Sequence[bytes], terms: Seque
         return roots if all(term.negated for term in terms) else ()
     if any(not is_told and not term.negated for is_told, term in zip(told, terms, strict=True)):
         return ()
-    spans = {span.span_id: span for body in bodies for span in spans_of(body)}
+    spans = {span.span_id: span for content in contents for span in spans_in(content)}
     by_root: defaultdict[str, list[Span]] = defaultdict(list)
     known = {root.hex() for root in roots}
     for span in spans.values():

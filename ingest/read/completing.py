@@ -17,8 +17,9 @@ from ingest.read.query.completing import (
     field_offers,
     place_at,
 )
-from ingest.read.query.fields import ATTRIBUTE, Kind
+from ingest.read.query.fields import Kind
 from ingest.read.query.parser import quote, writable
+from ingest.read.query.terms import ATTRIBUTE
 from ingest.read.runs import RunFilter, narrowed_by
 from ingest.scope import Scope
 

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from ingest.read.query.amounts import read_amount
-from ingest.read.query.fields import ATTRIBUTE
-from ingest.read.query.terms import Amount, Known, Pattern, Term, Unit, Wanted
+from ingest.read.query.terms import ATTRIBUTE, Amount, Known, Pattern, Term, Unit, Wanted
 from ingest.spans import AttributeValue, Span
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ingest.read.query.editing import joined, readable
-from ingest.read.query.fields import ATTRIBUTE, FIELDS, Field, Kind, find_field
+from ingest.read.query.fields import FIELDS, Field, Kind, find_field
 from ingest.read.query.parser import SIGNS
-from ingest.read.query.terms import Query
+from ingest.read.query.terms import ATTRIBUTE, Query
 
 OFFERED_MOST = 9
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ingest.packed import OWNERS
-from ingest.read.query.terms import Unit
+from ingest.read.query.terms import ATTRIBUTE, Unit
 from ingest.rollups.errors import KINDS
 from ingest.rows import models_sql
 
@@ -87,7 +87,6 @@ _ALL = (
 )  # fmt: skip
 
 FIELDS: Mapping[str, Field] = {field.name: field for field in _ALL}
-ATTRIBUTE = "attr."
 ALIASES = {"env": "environment", "duration": "wall", "tokens": "tokens.in", "hit": "cache"}
 
 

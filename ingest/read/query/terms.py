@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
+ATTRIBUTE = "attr."  # begins the fields that are attributes of spans
+
 
 class BadQuery(ValueError):
     """A query that cannot be read. ``at`` is the character of ``text``, from 0, at which it cannot."""
@@ -109,7 +111,7 @@ class Query:
     @property
     def of_attributes(self) -> tuple[Term, ...]:
         """Terms that ask for attributes of spans, which no column and no key tells."""
-        return tuple(term for term in self.terms if term.field.startswith("attr."))
+        return tuple(term for term in self.terms if term.field.startswith(ATTRIBUTE))
 
     def without(self, *left_out: Term) -> Query:
         return Query(tuple(term for term in self.terms if term not in left_out))

@@ -86,8 +86,8 @@ def main(dump: Path) -> None:
     json.dump({"per_s": 1e6 / us["facts and decompose"], "growth": growth, "us": us}, sys.stdout)
 
 
-def chunks_of(dump: Path) -> Iterator[list[bytes]]:
-    """Each trace's chunks, as the receiver stores them."""
+def chunks_of(dump: Path) -> Iterator[tuple[str, list[bytes]]]:
+    """Each trace's id and chunks, as the receiver stores them."""
     import zstandard
     from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
@@ -102,14 +102,15 @@ def chunks_of(dump: Path) -> Iterator[list[bytes]]:
         at += 4 + size
         for part in split_traces(request, Refusals()):
             chunks.setdefault(part.trace_id, []).append(zstandard.compress(part.content))
-    yield from chunks.values()
+    for trace_id, bodies in chunks.items():
+        yield trace_id.hex(), bodies
 
 
 def read_traces(dump: Path) -> Iterator[list[Span]]:
     from ingest.chunks import spans_of
 
-    for bodies in chunks_of(dump):
-        yield [span for body in bodies for span in spans_of(body)]
+    for trace_id, bodies in chunks_of(dump):
+        yield [span for body in bodies for span in spans_of(body, trace_id)]
 
 
 def long_trace(traces: Sequence[list[Span]], size: int, overlapping: bool) -> list[Span]:
@@ -174,12 +175,12 @@ def _facts_us(traces: Sequence[list[Span]]) -> float:
 def _reading_us(dump: Path) -> float:
     from ingest.chunks import spans_of
 
-    bodies = [body for bodies in list(chunks_of(dump))[:SLICE_TRACES] for body in bodies]
+    chunks = [(body, of) for of, bodies in list(chunks_of(dump))[:SLICE_TRACES] for body in bodies]
     spans = 0
 
     def work() -> None:
         nonlocal spans
-        spans = sum([len(list(spans_of(body))) for body in bodies])
+        spans = sum([len(list(spans_of(body, trace_id))) for body, trace_id in chunks])
 
     return _best_s(work) / spans * 1e6
 

@@ -19,20 +19,19 @@ ZERO_SPAN = bytes(8)
 _UNSET = STATUS_UNSET, ""
 
 
-def spans_of(body: bytes) -> Iterator[Span]:
-    """The spans of a stored chunk, in the order in which they were sent."""
-    return spans_in(decompress(body))
+def spans_of(body: bytes, trace_id: str) -> Iterator[Span]:
+    """The spans of a stored chunk of the trace, in the order in which they were sent."""
+    return spans_in(decompress(body), trace_id)
 
 
-def spans_in(content: bytes, wanted: Callable[[Any], bool] | None = None) -> Iterator[Span]:
-    """The spans of a chunk's content, which are of one trace; with ``wanted``, only what it takes is looked into."""
-    trace_id = ""
+def spans_in(content: bytes, trace_id: str, wanted: Callable[[Any], bool] | None = None) -> Iterator[Span]:
+    """The spans of a chunk's content, which are all of this trace whether or not they name it; with ``wanted``, only
+    what it takes is looked into."""
     for resource_spans in TracesData.FromString(content).resource_spans:
         resource = _resource(resource_spans.resource)
         for scope_spans in resource_spans.scope_spans:
             scope_name, scope_version = _scope(scope_spans.scope)
             for span in scope_spans.spans if wanted is None else filter(wanted, scope_spans.spans):
-                trace_id = trace_id or span.trace_id.hex()
                 span_id, parent_span_id, events = span.span_id, span.parent_span_id, span.events
                 status, status_message = status_of(span.status) if span.status else _UNSET
                 yield Span(

@@ -96,7 +96,7 @@ def _decompose_each(claims: Sequence[Claim], now_ns: int) -> list[Found]:
         read: list[tuple[Claim, list[Span]]] = []
         for claim in part:
             with _aside(claim, now_ns):
-                read.append((claim, spans_with_events(bodies[claim.key])))
+                read.append((claim, spans_with_events(bodies[claim.key], claim.trace_id.hex())))
         for claim, spans in read:
             with _aside(claim, now_ns):
                 found.append(_found(claim, bodies[claim.key], spans))

@@ -35,7 +35,7 @@ class Found:
 
     @property
     def spans(self) -> list[Span]:
-        return spans_with_events(self.bodies) if self.kept is None else self.kept
+        return spans_with_events(self.bodies, self.claim.trace_id.hex()) if self.kept is None else self.kept
 
     @property
     def runs(self) -> list[Run]:

@@ -165,7 +165,7 @@ def read_offered(offers: Sequence[Offer]) -> dict[Offer, Span]:
     places = {(offer.trace_id, offer.project_id, offer.day) for offer in offers}
     for trace_id, project_id, _, body in read_bodies(places, Signal.TRACES):
         try:
-            spans = list(spans_of(body))
+            spans = list(spans_of(body, trace_id.hex()))
         except Exception:
             log.exception("an engine's trace %s cannot be read", trace_id.hex())
             continue

@@ -16,9 +16,9 @@ from ingest.spans import LogEvent, Span
 SPAN_ID_BYTES = 8
 
 
-def spans_with_events(bodies: Sequence[tuple[int, bytes]]) -> list[Span]:
+def spans_with_events(bodies: Sequence[tuple[int, bytes]], trace_id: str) -> list[Span]:
     """A trace's spans from its chunks, each (signal, body), with the events that came as log records."""
-    spans = [span for signal, body in bodies if signal == Signal.TRACES for span in spans_of(body)]
+    spans = [span for signal, body in bodies if signal == Signal.TRACES for span in spans_of(body, trace_id)]
     logs = [body for signal, body in bodies if signal == Signal.LOGS]
     return with_log_events(spans, (event for body in logs for event in log_events_of(body))) if logs else spans
 

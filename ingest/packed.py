@@ -7,7 +7,7 @@ the same took four times the bytes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ import msgspec
 import zstandard
 from msgspec import Struct
 
-from ingest.stages.model import Breakdown, Outside, Run, Source, Stage
+from ingest.stages.model import Breakdown, Call, Outside, Run, Source, Stage, Tool
 
 STAGES: tuple[Stage, ...] = tuple(Stage)
 OWNERS: tuple[Stage | Outside, ...] = (*Stage, *Outside)
@@ -24,6 +24,15 @@ OWNER_NAMES, SOURCE_NAMES = tuple(o.value for o in OWNERS), tuple(s.value for s 
 OWNER_INDEX = {owner: index for index, owner in enumerate(OWNERS)}
 SOURCE_INDEX: dict[Source | None, int] = {source: index for index, source in enumerate(SOURCES)} | {None: -1}
 _KINDS = tuple((owner, source) for owner in OWNER_NAMES for source in SOURCE_NAMES)  # of phases, as they are packed
+# Providers and reasons to finish that most calls tell, as their conventions spell them. Stored by their place: new ones
+# only at the end.
+WORDS: tuple[str | None, ...] = (
+    None, "stop", "tool_calls", "length", "content_filter", "error", "function_call", "tool_call", "tool-calls",
+    "end_turn", "tool_use", "max_tokens", "stop_sequence", "STOP", "MAX_TOKENS", "completed", "openai", "anthropic",
+    "aws.bedrock", "azure.ai.openai", "azure.ai.inference", "gcp.gemini", "gcp.vertex_ai", "gcp.gen_ai", "mistral_ai",
+    "cohere", "deepseek", "groq", "perplexity", "x_ai", "ibm.watsonx.ai", "vllm", "sglang", "ollama",
+)  # fmt: skip
+_WORD_INDEX = {word: index for index, word in enumerate(WORDS)}
 COMPRESS_FROM_BYTES = 1_024
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _encode = msgspec.msgpack.Encoder().encode
@@ -91,40 +100,53 @@ class Detail:
 
 
 def pack_detail(run: Run) -> bytes:
-    """Spans are named by their place among ``ids``, calls first; phases tile the run, so each tells only its length."""
-    seats = {call.span_id: seat for seat, call in enumerate(run.calls)}
-    words: dict[str | None, int] = {None: 0}
+    """Spans are named by their place: calls first, then tools, each in ``_place``'s order, in which their own rows tell
+    which they are; ids of others follow. Phases tile the run, so each tells only its length."""
+    calls_in_order, tools = sorted(run.calls, key=_place), sorted(run.tools, key=_place)
+    span_ids = [call.span_id for call in calls_in_order] + [tool.span_id for tool in tools]
+    known = len(span_ids)
+    seats: dict[str | None, int] = {span_id: seat for seat, span_id in enumerate(span_ids)}
+    others: dict[str, int] = {}
+    words = dict(_WORD_INDEX)
     calls: list[int | None] = []
-    for call in run.calls:
+    for call in calls_in_order:
         parent = call.parent_span_id
+        above = seats.get(parent)
+        if above is None and parent:
+            above = others.setdefault(parent, known + len(others))
         calls += (
-            seats.setdefault(parent, len(seats)) if parent else None,
+            above,
             call.transport_ns,
             words.setdefault(call.provider, len(words)),
             words.setdefault(call.finish_reason, len(words)),
         )
-    transports = [
-        (seats.setdefault(tool.span_id, len(seats)), tool.transport_ns)
-        for tool in run.tools
-        if tool.transport_ns is not None
-    ]
+    transports = [(seats[tool.span_id], tool.transport_ns) for tool in tools if tool.transport_ns is not None]
     phases: list[int | None] = []
     for phase in run.phases:
         span_id = phase.span_id
-        seat = None if span_id is None else seats.setdefault(span_id, len(seats))
+        seat = seats.get(span_id)
+        if seat is None and span_id is not None:
+            seat = others.setdefault(span_id, known + len(others))
         kind = OWNER_INDEX[phase.owner] * len(SOURCES) + SOURCE_INDEX[phase.source]
         phases += (phase.end_unix_ns - phase.start_unix_ns, kind, seat)
     warnings = [(warning.code, warning.text, warning.span_id) for warning in run.warnings]
-    packed = _encode((bytes.fromhex("".join(seats)), phases, calls, list(words), transports, warnings))
+    rare = list(words)[len(WORDS) :]
+    packed = _encode((bytes.fromhex("".join(others)), phases, calls, rare, transports, warnings, known))
     return packed if len(packed) < COMPRESS_FROM_BYTES else zstandard.ZstdCompressor(3).compress(packed)
 
 
-def unpack_detail(packed: bytes) -> Detail:
+def unpack_detail(packed: bytes, span_ids: Sequence[str]) -> Detail:
+    """``span_ids`` are those of the run's calls and then its tools, each by start and then by id. Raises ValueError
+    where they are not as many as there were."""
     if packed.startswith(_ZSTD_MAGIC):
         packed = zstandard.ZstdDecompressor().decompress(packed)
-    raw, lengths, told, words, transports, warnings = _decode(packed)
-    digits = raw.hex()
+    others, lengths, told, words, transports, warnings, *known = _decode(packed)
+    digits = others.hex()
     ids = [digits[at : at + 16] for at in range(0, len(digits), 16)]
+    if known:  # as of 0.2; before, all ids and words stood here
+        if known[0] != len(span_ids):
+            raise ValueError(f"the run has {len(span_ids)} calls and tools, and its detail tells of {known[0]}")
+        ids, words = [*span_ids, *ids], [*WORDS, *words]
     phases: list[PhaseRow] = []
     at_ns = 0
     for length_ns, kind, seat in zip(lengths[::3], lengths[1::3], lengths[2::3], strict=True):
@@ -144,3 +166,7 @@ def unpack_detail(packed: bytes) -> Detail:
         transports_ns={ids[seat]: ns for seat, ns in transports},
         warnings=[(code, text, span_id) for code, text, span_id in warnings],
     )
+
+
+def _place(item: Call | Tool) -> tuple[int, str]:
+    return item.start_unix_ns, item.span_id

@@ -32,7 +32,7 @@ def traces_of(capture: Capture) -> dict[str, tuple[Span, ...]]:
         parts = split_traces(request, Refusals()) if signal is Signal.TRACES else split_logs(request)[0]
         for part in parts:
             folded[part.trace_id.hex()].append((signal, plain_compressor().compress(part.content)))
-    return {trace_id: tuple(spans_with_events(bodies)) for trace_id, bodies in sorted(folded.items())}
+    return {trace_id: tuple(spans_with_events(bodies, trace_id)) for trace_id, bodies in sorted(folded.items())}
 
 
 def decompositions_of(capture: Capture, bases: Bases | None = None) -> dict[str, Decomposition]:

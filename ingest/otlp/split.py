@@ -17,11 +17,15 @@ from ingest.otlp_raw import Slices
 
 TRACE_ID_BYTES, SPAN_ID_BYTES = 16, 8
 ZERO_TRACE, ZERO_SPAN = bytes(TRACE_ID_BYTES), bytes(SPAN_ID_BYTES)
+# A span's first field, as all encoders write it: its number and kind, its length, the id.
+_TRACE_ID_BEGINS = b"\x0a\x10"
+_TRACE_ID_ENDS = len(_TRACE_ID_BEGINS) + TRACE_ID_BYTES
 
 
 @dataclass(frozen=True, slots=True)
 class TracePart:
-    """One trace's share of a request, as an uncompressed OTLP message (TracesData or LogsData)."""
+    """One trace's share of a request, as an uncompressed OTLP message (TracesData or LogsData). Its spans do not name
+    their trace."""
 
     signal: Signal
     trace_id: bytes
@@ -49,7 +53,8 @@ def split_traces(
     """One part for each trace of the request. Spans without proper ids are refused one by one.
 
     ``sent`` are the bytes that the request was read from, if it still says what they do: then its spans are taken
-    over as they came, and not written anew.
+    over as they came, and not written anew. A part says once for all of its spans which trace they are of; in each
+    it would take 8 bytes more on disk of 470, since what is alike costs little by itself but fills pages worse.
     """
     grouped = _Grouping(Signal.TRACES, trimming)
     limit_bytes = grouped.limit_bytes
@@ -64,7 +69,8 @@ def split_traces(
                 elif len(span_id) != SPAN_ID_BYTES or span_id == ZERO_SPAN:
                     refusals.refuse(_bad_id("span_id", span_id, SPAN_ID_BYTES))
                 else:
-                    here.add(trace_id, content if len(content) <= limit_bytes else trimming.cut_item(span))
+                    kept = content if len(content) <= limit_bytes else trimming.cut_item(span)
+                    here.add(trace_id, kept[_TRACE_ID_ENDS:] if kept.startswith(_TRACE_ID_BEGINS) else kept)
     return grouped.finish()
 
 

@@ -100,7 +100,7 @@ def sample(
     batch = next(_candidates(scope, others, now_ns, Budget(budget_s), conditions), None) or []
     told: defaultdict[bytes, defaultdict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for trace_id, _, _, body in read_bodies(_places(scope, batch), Signal.TRACES):
-        for span in spans_of(bytes(body)):
+        for span in spans_of(bytes(body), trace_id.hex()):
             for name, value in (*span.attributes.items(), *span.resource.items()):
                 told[bytes(trace_id)][name] |= {text for text in texts_of(value) if len(text) <= OFFERED_CHARACTERS}
     return list(told.values())
@@ -155,18 +155,20 @@ def _fitting(scope: Scope, batch: Sequence[dict[str, Any]], terms: Sequence[Term
     return {
         (trace_id, root)
         for trace_id, of_trace in roots.items()
-        for root in _fitting_roots(of_trace, bodies[trace_id], terms)
+        for root in _fitting_roots(trace_id, of_trace, bodies[trace_id], terms)
     }
 
 
-def _fitting_roots(roots: Sequence[bytes], bodies: Sequence[bytes], terms: Sequence[Term]) -> Iterable[bytes]:
+def _fitting_roots(
+    trace_id: bytes, roots: Sequence[bytes], bodies: Sequence[bytes], terms: Sequence[Term]
+) -> Iterable[bytes]:
     contents = [decompress(body) for body in bodies]
     told = [any(all(needle in content for needle in needles(term)) for content in contents) for term in terms]
     if not any(told):
         return roots if all(term.negated for term in terms) else ()
     if any(not is_told and not term.negated for is_told, term in zip(told, terms, strict=True)):
         return ()
-    spans = {span.span_id: span for content in contents for span in spans_in(content)}
+    spans = {span.span_id: span for content in contents for span in spans_in(content, trace_id.hex())}
     by_root: defaultdict[str, list[Span]] = defaultdict(list)
     known = {root.hex() for root in roots}
     for span in spans.values():

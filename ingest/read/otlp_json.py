@@ -31,7 +31,7 @@ def otlp_json(scope: Scope, trace_ids: Iterable[str]) -> Iterator[bytes]:
     """
     keys = [key for trace_id in trace_ids if (key := trace_key(trace_id)) is not None]
     yield b'{"resourceSpans":['
-    yield from _joined(_spans(chunk) for key in keys for chunk in bodies(scope, key, Signal.TRACES))
+    yield from _joined(_spans(chunk, key) for key in keys for chunk in bodies(scope, key, Signal.TRACES))
     begin = b'],"resourceLogs":['
     for piece in _joined(_logs(chunk) for key in keys for chunk in bodies(scope, key, Signal.LOGS)):
         yield begin + piece
@@ -46,8 +46,11 @@ def _joined(chunks: Iterable[Iterator[dict[str, Any]]]) -> Iterator[bytes]:
         begun = True
 
 
-def _spans(chunk: bytes) -> Iterator[dict[str, Any]]:
+def _spans(chunk: bytes, trace_id: bytes) -> Iterator[dict[str, Any]]:
     for resource_spans in TracesData.FromString(decompress(chunk)).resource_spans:
+        for scope_spans in resource_spans.scope_spans:
+            for span in scope_spans.spans:
+                span.trace_id = trace_id  # which a chunk says once for all of them
         told = MessageToDict(resource_spans, use_integers_for_enums=True)
         _put_hex_ids(resource_spans, told)
         yield told

@@ -26,6 +26,7 @@ from ingest.snapshot import snapshot
 
 Rows = Sequence[Sequence[Any]]
 _RUN_ID = re.compile(r"([0-9a-f]{32})-([0-9a-f]{16})")
+_ID = 0  # where rows of calls and tools have their span's
 _SPAN_ID = re.compile(r"[0-9a-f]{16}")
 
 
@@ -60,7 +61,7 @@ def run_detail(scope: Scope, run_id: str, now_ns: int) -> RunDetail | None:
         tools = select_tuples(f"SELECT {TOOLS} FROM ingest_tool {in_order}", values)
         pricing = read_pricing(scope)
     run = as_run_detail(rows[0], now_ns)
-    _tell(run, unpack_detail(rows[0]["detail"]), calls, tools)
+    _tell(run, unpack_detail(rows[0]["detail"], [row[_ID] for row in (*calls, *tools)]), calls, tools)
     price_run(pricing, run)
     return run
 
@@ -84,9 +85,10 @@ def run_about(scope: Scope, run_id: str, span_id: str, now_ns: int) -> tuple[Run
                 WHERE {of_run} ORDER BY start_unix_ns, ingest_call.span_id""",
             values,
         )
-    run = as_run_detail(rows[0], now_ns)
-    if calls or tools or run.warning_count:
-        _tell(run, unpack_detail(rows[0]["detail"]), calls, tools, only=span_id)
+        run = as_run_detail(rows[0], now_ns)
+        if calls or tools or run.warning_count:
+            ids = [*(place["span_id"] for place in places), *_span_ids("tool", of_run, values)]
+            _tell(run, unpack_detail(rows[0]["detail"], ids), calls, tools, only=span_id)
     return run, [CallPlace(**place) for place in places]
 
 
@@ -132,11 +134,23 @@ def current_run_id(scope: Scope, run_id: str) -> str | None:
     if root_span_id in roots:
         chosen = root_span_id
     else:
-        old = root_span_id.hex()
         holding = (root for root, row in zip(roots, rows, strict=True)
-                   if any(phase.span_id == old for phase in unpack_detail(row["detail"]).phases))  # fmt: skip
+                   if _holds(scope, (trace_id, root), row["detail"], root_span_id.hex()))  # fmt: skip
         chosen = next(holding, roots[0])
     return f"{trace_id.hex()}-{chosen.hex()}"
+
+
+def _holds(scope: Scope, ids: tuple[bytes, bytes], detail: bytes, span_id: str) -> bool:
+    """Whether any time of a run is this span's."""
+    of_run, values = _item_key(scope), [*scope.where()[1], *ids]
+    told = unpack_detail(detail, [*_span_ids("call", of_run, values), *_span_ids("tool", of_run, values)])
+    return any(phase.span_id == span_id for phase in told.phases)
+
+
+def _span_ids(items: str, of_run: str, values: list[object]) -> list[str]:
+    """Of all calls or tools of a run, in the order in which its detail names them."""
+    rows = select_tuples(f"SELECT span_id FROM ingest_{items} WHERE {of_run} ORDER BY start_unix_ns, span_id", values)
+    return [bytes(span_id).hex() for (span_id,) in rows]
 
 
 def _run_of_client(scope: Scope, trace_id: bytes, span_id: bytes) -> str | None:

@@ -44,7 +44,7 @@ def span_detail(scope: Scope, trace_id: str, span_id: str) -> SpanRow | None:
         return None
     for body in reversed(list(bodies(scope, key, Signal.TRACES))):  # of a span that came more than once the last wins
         content = decompress(body)
-        found = list(spans_in(content, lambda span: bool(span.span_id == only))) if only in content else []
+        found = list(spans_in(content, key.hex(), lambda span: bool(span.span_id == only))) if only in content else []
         if found:
             events = [event for body in bodies(scope, key, Signal.LOGS) for event in log_events_of(body, only)]
             return span_row(with_log_events(found[-1:], events)[0], with_attributes=True)
@@ -59,7 +59,7 @@ def spans_about(scope: Scope, trace_id: str, span_ids: Collection[str]) -> list[
     found = {
         span.span_id: span
         for body in bodies(scope, key, Signal.TRACES)
-        for span in spans_in(decompress(body), lambda span: span.span_id in about or span.parent_span_id in about)
+        for span in spans_in(decompress(body), key.hex(), lambda s: s.span_id in about or s.parent_span_id in about)
     }
     ordered = sorted(found.values(), key=lambda span: (span.start_unix_ns, span.span_id))
     return [span_row(span, with_attributes=True) for span in ordered]
@@ -96,7 +96,8 @@ def jsonable(value: AttributeValue) -> Any:
 
 def _spans(scope: Scope, trace_id: bytes, with_events: bool) -> dict[str, Span]:
     """By span id; of spans that came more than once the last wins. Log records are read only to be shown as events."""
-    spans = {span.span_id: span for body in bodies(scope, trace_id, Signal.TRACES) for span in spans_of(body)}
+    stored = bodies(scope, trace_id, Signal.TRACES)
+    spans = {span.span_id: span for body in stored for span in spans_of(body, trace_id.hex())}
     if not with_events:
         return spans
     events = [event for body in bodies(scope, trace_id, Signal.LOGS) for event in log_events_of(body)]

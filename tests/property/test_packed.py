@@ -41,7 +41,11 @@ def assert_same_summary(run: Run) -> None:
 
 
 def assert_same_detail(run: Run) -> None:
-    told = unpack_detail(pack_detail(run))
+    in_order = [
+        [item.span_id for item in sorted(items, key=lambda one: (one.start_unix_ns, one.span_id))]
+        for items in (run.calls, run.tools)
+    ]
+    told = unpack_detail(pack_detail(run), [*in_order[0], *in_order[1]])
     start = run.start_unix_ns
     assert told.phases == [
         PhaseRow(p.start_unix_ns - start, p.end_unix_ns - start, p.owner, p.source, p.span_id) for p in run.phases

@@ -36,7 +36,7 @@ def stored(rows):
 
     def read(trace_id: bytes) -> list[Any]:
         found = rows("SELECT body FROM ingest_chunk WHERE trace_id = %s", trace_id)
-        return [one for row in found for one in spans_of(row["body"])]
+        return [one for row in found for one in spans_of(row["body"], trace_id.hex())]
 
     return read
 

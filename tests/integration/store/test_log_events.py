@@ -19,12 +19,15 @@ from tests.integration.store.parts import IDLE_NS, call, parts
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-CALLS = "SELECT carries_tool_results AS carries, detail FROM ingest_call JOIN ingest_run USING (trace_id)"
+CALLS = """
+    SELECT carries_tool_results AS carries, detail, encode(call.span_id, 'hex') AS span_id
+    FROM ingest_call AS call JOIN ingest_run USING (trace_id)
+"""
 
 
 def calls(rows: Any) -> list[tuple[str | None, bool]]:
     """(finish reason, whether it brings tool results) of each stored call."""
-    found = [(unpack_detail(row["detail"]).calls, row["carries"]) for row in rows(CALLS)]
+    found = [(unpack_detail(row["detail"], [row["span_id"]]).calls, row["carries"]) for row in rows(CALLS)]
     return [(told.finish_reason, carries) for calls, carries in found for told in calls.values()]
 
 

@@ -44,7 +44,7 @@ def runs(capture: Capture, trimming: Trimming) -> list[Any]:
     bodies: dict[bytes, list[tuple[int, bytes]]] = defaultdict(list)
     for signal, part in _parts(capture, trimming):
         bodies[part.trace_id].append((int(signal), plain_compressor().compress(part.content)))
-    return [decompose(spans_with_events(bodies[trace_id])) for trace_id in sorted(bodies)]
+    return [decompose(spans_with_events(bodies[trace_id], trace_id.hex())) for trace_id in sorted(bodies)]
 
 
 def contents(capture: Capture, trimming: Trimming) -> list[bytes]:

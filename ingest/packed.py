@@ -7,6 +7,7 @@ the same took four times the bytes.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -121,14 +122,18 @@ def pack_detail(run: Run) -> bytes:
             words.setdefault(call.finish_reason, len(words)),
         )
     transports = [(seats[tool.span_id], tool.transport_ns) for tool in tools if tool.transport_ns is not None]
-    phases: list[int | None] = []
+    lengths_ns: list[int] = []
+    kinds: list[int] = []
+    whose: list[int | None] = []
     for phase in run.phases:
         span_id = phase.span_id
         seat = seats.get(span_id)
         if seat is None and span_id is not None:
             seat = others.setdefault(span_id, known + len(others))
-        kind = OWNER_INDEX[phase.owner] * len(SOURCES) + SOURCE_INDEX[phase.source]
-        phases += (phase.end_unix_ns - phase.start_unix_ns, kind, seat)
+        lengths_ns.append(phase.end_unix_ns - phase.start_unix_ns)
+        kinds.append(OWNER_INDEX[phase.owner] * len(SOURCES) + SOURCE_INDEX[phase.source])
+        whose.append(seat)
+    phases = _pack_lengths(lengths_ns), bytes(kinds), whose
     warnings = [(warning.code, warning.text, warning.span_id) for warning in run.warnings]
     rare = list(words)[len(WORDS) :]
     packed = _encode((bytes.fromhex("".join(others)), phases, calls, rare, transports, warnings, known))
@@ -140,16 +145,19 @@ def unpack_detail(packed: bytes, span_ids: Sequence[str]) -> Detail:
     where they are not as many as there were."""
     if packed.startswith(_ZSTD_MAGIC):
         packed = zstandard.ZstdDecompressor().decompress(packed)
-    others, lengths, told, words, transports, warnings, *known = _decode(packed)
+    others, parts, told, words, transports, warnings, *known = _decode(packed)
     digits = others.hex()
     ids = [digits[at : at + 16] for at in range(0, len(digits), 16)]
-    if known:  # as of 0.2; before, all ids and words stood here
+    if known:
         if known[0] != len(span_ids):
             raise ValueError(f"the run has {len(span_ids)} calls and tools, and its detail tells of {known[0]}")
         ids, words = [*span_ids, *ids], [*WORDS, *words]
+        lengths_ns, kinds, whose = _unpack_lengths(parts[0], len(parts[1])), parts[1], parts[2]
+    else:  # by 0.1: all ids and words stood here, and phases one after another
+        lengths_ns, kinds, whose = parts[::3], parts[1::3], parts[2::3]
     phases: list[PhaseRow] = []
     at_ns = 0
-    for length_ns, kind, seat in zip(lengths[::3], lengths[1::3], lengths[2::3], strict=True):
+    for length_ns, kind, seat in zip(lengths_ns, kinds, whose, strict=True):
         owner, source = _KINDS[kind]
         end_ns = at_ns + length_ns
         phases.append(PhaseRow(at_ns, end_ns, owner, source, None if seat is None else ids[seat]))
@@ -166,6 +174,15 @@ def unpack_detail(packed: bytes, span_ids: Sequence[str]) -> Detail:
         transports_ns={ids[seat]: ns for seat, ns in transports},
         warnings=[(code, text, span_id) for code, text, span_id in warnings],
     )
+
+
+def _pack_lengths(lengths_ns: Sequence[int]) -> bytes:
+    """Four bytes each where none takes longer than four seconds, else eight."""
+    return struct.pack(f"<{len(lengths_ns)}{'Q' if max(lengths_ns, default=0) >= 1 << 32 else 'I'}", *lengths_ns)
+
+
+def _unpack_lengths(packed: bytes, count: int) -> Sequence[int]:
+    return struct.unpack(f"<{count}{'Q' if len(packed) > 4 * count else 'I'}", packed)
 
 
 def _place(item: Call | Tool) -> tuple[int, str]:

@@ -9,7 +9,7 @@ from django.db import connection
 
 from ingest.packed import SOURCE_NAMES, Detail, unpack_summary
 from ingest.read.values import CallRow, RunDetail, RunRow, ToolRow
-from ingest.rows import AS_ITS_RUN, RUN_COLUMNS
+from ingest.rows import AS_ITS_RUN, RUN_COLUMNS, tool_names
 from ingest.stages.model import Outside, Stage
 
 RUN_LIST_COLUMNS = tuple(column for column in RUN_COLUMNS if column not in ("detail", "basis"))
@@ -34,7 +34,7 @@ def run_values(row: Mapping[str, Any], now_ns: int) -> dict[str, Any]:
     """The fields of a RunRow. ``provisional`` is decided here and now: a run settles without a write."""
     trace_id, root_span_id = bytes(row["trace_id"]).hex(), bytes(row["root_span_id"]).hex()
     same = (
-        "session_id", "user_id", "name", "service", "agent", "version", "environment", "model", "engine", "tool_names",
+        "session_id", "user_id", "name", "service", "agent", "version", "environment", "model", "engine",
         "error", "root_ended", "start_unix_ns", "end_unix_ns", "wall_ns", "ttft_ns", "first_token_ns", "ttft_sum_ns",
         "rounds", "spans", "input_tokens", "cached_tokens", "output_tokens", "tool_count", "tool_failures",
         "warning_count",
@@ -46,6 +46,7 @@ def run_values(row: Mapping[str, Any], now_ns: int) -> dict[str, Any]:
             "run_id": f"{trace_id}-{root_span_id}",
             "trace_id": trace_id,
             "root_span_id": root_span_id,
+            "tool_names": tool_names(row["tool_names"]),
             "models": row["model_names"] if row["model_names"] is not None else [row["model"]] if row["model"] else [],
             "status": "error" if row["failed"] else "ok",
             "provisional": now_ns < row["settles_unix_ns"],
@@ -67,6 +68,7 @@ def as_run_detail(row: Mapping[str, Any], now_ns: int) -> RunDetail:
 # have them, so that a row becomes a value in one step; what the run's detail tells is written in afterwards.
 _WORKED_OUT = {
     "span_id": "encode(span_id, 'hex')",
+    "error": "nullif(error, '')",
     "wall_ns": "end_unix_ns - start_unix_ns",
     "first_token_unix_ns": "start_unix_ns + ttft_ns",
     **dict.fromkeys(("parent_span_id", "provider", "transport_ns", "finish_reason", "engine_state", "cost"), "NULL"),

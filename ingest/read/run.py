@@ -100,7 +100,7 @@ def _key(scope: Scope, ids: tuple[bytes, bytes]) -> tuple[str, list[object]]:
 
 def _item_key(scope: Scope) -> str:
     """The condition that is true of the rows of a stored run's calls or tools, by the same parameters."""
-    return f"{scope.where()[0]} AND trace_id = %s AND coalesce(root_span_id = %s, true)"
+    return f"{scope.where()[0]} AND trace_id = %s AND coalesce(nullif(root_span_id, '') = %s, true)"
 
 
 def _tell(run: RunDetail, detail: Detail, calls: Rows, tools: Rows, only: str | None = None) -> None:

@@ -22,7 +22,7 @@ from ingest.read.query.terms import BadQuery, Query
 from ingest.read.rows import RUN_LIST_COLUMNS, as_run, select
 from ingest.read.values import RunPage
 from ingest.read.windows import Window, windows
-from ingest.rows import models_sql
+from ingest.rows import models_sql, tools_sql
 from ingest.scope import Scope
 from ingest.snapshot import snapshot
 
@@ -240,7 +240,7 @@ def conditions(scope: Scope, wanted: RunFilter, now_ns: int) -> tuple[str, list[
             equal, values_of = equal_sql(column, value)
             narrow(equal, *values_of)
     if wanted.tool is not None:
-        narrow("%s = ANY(tool_names)", wanted.tool)
+        narrow(f"%s = ANY({tools_sql('ingest_run')})", wanted.tool)
     if wanted.model is not None:
         narrow(f"%s = ANY({models_sql('ingest_run')})", wanted.model)
     if wanted.min_wall_ns is not None:

@@ -16,7 +16,8 @@ WRITE_DELTA = "INSERT INTO ingest_rollup_delta (project_id, first_minute, last_m
 
 
 def _array(alias: str, columns: Iterable[str]) -> str:
-    told = (f"({alias}.{c} IS NOT NULL)" if c == "basis" else f"{alias}.{c}" for c in columns)
+    said = {"basis": f"({alias}.basis IS NOT NULL)", "root_span_id": f"nullif({alias}.root_span_id, '')"}
+    told = (said.get(c, f"{alias}.{c}") for c in columns)
     return f"json_build_array({', '.join(told)})"
 
 

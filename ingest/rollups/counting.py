@@ -206,11 +206,11 @@ class Gathered:
         for project_id, trace_id, root_span_id, start_ns, end_ns, ok, pseudo, name, error in tools:
             if pseudo:
                 continue
-            failing, environment, service, version, agent, engine, _ = whose[project_id, trace_id, root_span_id]
+            failing, environment, service, version, agent, engine, _ = whose[project_id, trace_id, root_span_id or None]
             flags = failing | (32 if ok is None else 0 if ok else 16)
             groups[
                 project_id, sign, 2, end_ns // MINUTE_NS, flags, environment, service, version, agent, engine, (), name
-            ].append((end_ns - start_ns, error))
+            ].append((end_ns - start_ns, error or None))
 
 
 class Tally:

@@ -72,7 +72,7 @@ _FROM = {
     Kind.TOOL: _JOIN.format(table="ingest_tool") + " AND NOT item.pseudo",
 }
 _END = {Kind.RUN: "run.end_unix_ns", Kind.CALL: "item.end_unix_ns", Kind.TOOL: "item.end_unix_ns"}
-_ERROR = {Kind.RUN: "run.error", Kind.CALL: "item.error", Kind.TOOL: "item.error"}
+_ERROR = {Kind.RUN: "run.error", Kind.CALL: "item.error", Kind.TOOL: "nullif(item.error, '')"}
 _COLUMNS = {
     "environment": dict.fromkeys(Kind, "run.environment"),
     "service": dict.fromkeys(Kind, "run.service"),

@@ -9,7 +9,7 @@ from enum import StrEnum
 from ingest.packed import OWNERS
 from ingest.read.query.terms import ATTRIBUTE, Unit
 from ingest.rollups.errors import KINDS
-from ingest.rows import models_sql
+from ingest.rows import models_sql, tools_sql
 
 
 class Kind(StrEnum):
@@ -52,7 +52,7 @@ _ALL = (
     _text("service", "service", "service that ran it"),
     _text("agent", "agent", "name of the agent"),
     _text("model", models_sql("ingest_run"), "model that any of its calls used", Kind.LIST),
-    _text("tool", "tool_names", "tool that it asked for", Kind.LIST),
+    _text("tool", tools_sql("ingest_run"), "tool that it asked for", Kind.LIST),
     _text("engine", "engine", "engine that served it"),
     _text("environment", "environment", "deployment environment"),
     _text("version", "version", "version of the service"),

@@ -14,26 +14,13 @@ from django.conf import settings
 from django.utils.log import configure_logging
 
 from dashboard.broker import broker_settings
+from dashboard.schedule import SCHEDULE
 from ingest.observing.reporter import Reporter
 
 app = Celery("sixstage", fixups=[])  # else Celery sets Django up
 app.conf.update(
     **broker_settings(settings.SIXSTAGE_REDIS_URL),
-    beat_schedule={
-        "sweep": {"task": "ingest.sweep", "schedule": 2.0, "options": {"expires": 10}},
-        "observe": {"task": "ingest.observe", "schedule": 10.0, "options": {"expires": 20}},
-        "count-up": {"task": "ingest.count_up", "schedule": 10.0, "options": {"expires": 20}},
-        "roll-up": {"task": "ingest.roll_up", "schedule": 60.0, "options": {"expires": 60}},
-        "train-dictionaries": {"task": "ingest.train_dictionaries", "schedule": 4.0, "options": {"expires": 20}},
-        "evaluate-alerts": {"task": "alerts.evaluate", "schedule": 10.0, "options": {"expires": 20}},
-        "send-alerts": {"task": "alerts.send", "schedule": 5.0, "options": {"expires": 10}},
-        "send-reports": {"task": "reports.send", "schedule": 30.0, "options": {"expires": 60}},
-        "keep-partitions": {
-            "task": "ingest.keep_partitions",
-            "schedule": 3600.0,
-            "options": {"expires": 600},
-        },
-    },
+    beat_schedule=SCHEDULE,
 )
 
 

@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 IDS_A_MESSAGE = 1_000  # the newest, of a pass or of what changes in half a second; lists ask again on any message
 SAY_WITHIN_S = 5.0
-BEAT_KEY, BEAT_KEEP_S = "sixstage:worker-beat", 120
+BEAT_KEY, CLOCK_KEY, BEAT_KEEP_S = "sixstage:worker-beat", "sixstage:clock-beat", 120
 
 
 def group(project_id: int) -> str:
@@ -57,15 +57,37 @@ def _loop() -> asyncio.AbstractEventLoop:
 
 def beat() -> None:
     """Leave the sign by which ``/readyz`` knows that a worker lives."""
-    try:
-        with redis.Redis.from_url(settings.SIXSTAGE_REDIS_URL, socket_timeout=2) as client:
-            client.set(BEAT_KEY, time.time_ns(), ex=BEAT_KEEP_S)
-    except (redis.RedisError, OSError) as error:
-        log.warning("the worker's sign of life was lost: %s", error)
+    _leave_sign(BEAT_KEY)
+
+
+def tick() -> None:
+    """Leave the sign by which the status page knows that the clock runs and reaches the workers."""
+    _leave_sign(CLOCK_KEY)
 
 
 def beat_age_s(now_ns: int) -> float | None:
     """Seconds since a worker last gave a sign of life; None if it has not lately. Raises redis.RedisError."""
-    with redis.Redis.from_url(settings.SIXSTAGE_REDIS_URL, socket_timeout=2) as client:
-        told = client.get(BEAT_KEY)
+    return _sign_age_s(BEAT_KEY, now_ns)
+
+
+def tick_age_s(now_ns: int) -> float | None:
+    """Seconds since a worker last heard of the clock; None if it has not lately. Raises redis.RedisError."""
+    return _sign_age_s(CLOCK_KEY, now_ns)
+
+
+def _leave_sign(key: str) -> None:
+    try:
+        _valkey(settings.SIXSTAGE_REDIS_URL).set(key, time.time_ns(), ex=BEAT_KEEP_S)
+    except (redis.RedisError, OSError) as error:
+        log.warning("a worker's sign of life was lost: %s", error)
+
+
+def _sign_age_s(key: str, now_ns: int) -> float | None:
+    told = _valkey(settings.SIXSTAGE_REDIS_URL).get(key)
     return None if told is None else (now_ns - int(told)) / 1e9
+
+
+@cache
+def _valkey(url: str) -> redis.Redis:
+    """Kept: connecting anew for each sign costs ten times the sign. A forked process connects by itself."""
+    return redis.Redis.from_url(url, socket_timeout=2)

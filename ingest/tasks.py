@@ -24,7 +24,7 @@ from ingest.rollups.horizon import drop_steps
 from ingest.stored import leave_broken_connection
 
 PASS_S = 5.0  # then the worker looks at its queue again
-SWEEP_S = 1.9  # a little less than beat's schedule
+SWEEP_S = 1.9  # a little less than the clock's
 GC_THRESHOLDS = (50_000, 20, 50)
 
 
@@ -96,6 +96,7 @@ def decompose_traces() -> None:
 @shared_task(name="ingest.sweep")
 def sweep() -> None:
     """Find what no wake-up told of."""
+    live.tick()
     keeping.keep_scraping()
     decompose_traces()
 

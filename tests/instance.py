@@ -24,7 +24,6 @@ COMMANDS = {
     "web": "dashboard.asgi:application",
     "receiver": "ingest.otlp.serve",
     "worker": "dashboard.work worker",
-    "beat": "dashboard.work beat",
     "postgres": "postgres -D",
     "valkey": "valkey",
 }
@@ -85,7 +84,7 @@ class Instance:
             return []
 
     def process(self, name: str) -> psutil.Process | None:
-        """The main process of ``web``, ``receiver``, ``worker``, ``beat``, ``postgres`` or ``valkey``, if it lives."""
+        """The main process of ``web``, ``receiver``, ``worker``, ``postgres`` or ``valkey``, if it lives."""
         for child in psutil.Process(self.supervisor.pid).children():
             try:
                 if COMMANDS[name] in " ".join(child.cmdline()):

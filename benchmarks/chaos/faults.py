@@ -16,7 +16,7 @@ KILL, TERM, INT, QUIT = signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SI
 PASSED_WITHIN_S = 30
 HOUR_NS = 3600 * 10**9
 LEASE_S = 30
-PROGRAMS = ("web", "receiver", "worker", "beat", "postgres", "valkey")
+PROGRAMS = ("web", "receiver", "worker", "postgres", "valkey")
 POINTS = {
     "receiver-before-commit": "receiver: chunks inserted, before commit",
     "receiver-after-commit": "receiver: committed, before the reply",

@@ -4,7 +4,7 @@ import os
 import sys
 from typing import TextIO
 
-COLOURS = {"web": 36, "receiver": 34, "worker": 32, "beat": 35, "migrate": 33, "postgres": 90, "valkey": 90}
+COLOURS = {"web": 36, "receiver": 34, "worker": 32, "migrate": 33, "postgres": 90, "valkey": 90}
 WIDTH = 8
 
 

@@ -7,15 +7,13 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-import psycopg
-
 from dashboard.embedded import valkey
 from dashboard.embedded.account import Account, own_name, server_account
 from dashboard.embedded.binaries import postgres_programs
 from dashboard.embedded.folders import open_for
-from dashboard.embedded.places import DATABASE, ROLE, Places
+from dashboard.embedded.places import Places
 from dashboard.embedded.postgres import Postgres
-from dashboard.supervise.child import Program
+from dashboard.supervise.child import ChildError, Program
 from dashboard.supervise.options import Options
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -79,12 +77,11 @@ def app_programs(options: Options, env: Mapping[str, str]) -> list[Program]:
     stack += ("--no-access-log", "--log-level", "warning")
     quick = ("--timeout-graceful-shutdown", "3", "--timeout-keep-alive", "75")
     pool = ("--concurrency", str(options.workers))
-    schedule = ("--schedule", str(options.places.beat / "schedule"))
+    clock = ("--clock", str(options.places.beat / "schedule"))
     return [
         _python("receiver", "-m", "ingest.otlp.serve", env=env),
         _python("web", "-m", "uvicorn", "dashboard.asgi:application", *web, *stack, *quick, env=env),
-        _python("worker", *work, "worker", *pool, env={**env, **UNWARNED}),
-        _python("beat", *work, "beat", *schedule, env=env),
+        _python("worker", *work, "worker", *pool, *clock, env={**env, **UNWARNED}),
     ]
 
 
@@ -94,19 +91,20 @@ def _python(name: str, *arguments: str, env: Mapping[str, str]) -> Program:
 
 
 async def _database(places: Places) -> None:
-    """Return when PostgreSQL takes connections (after a crash it replays its log) and has our database."""
-    while True:
-        try:
-            connection = await psycopg.AsyncConnection.connect(
-                host=str(places.run), user=ROLE, dbname="postgres", autocommit=True
-            )
-            break
-        except psycopg.OperationalError:
-            await asyncio.sleep(0.03)
-    async with connection:
-        found = await connection.execute("SELECT FROM pg_database WHERE datname = %s", [DATABASE])
-        if found.rowcount == 0:
-            await connection.execute(f"CREATE DATABASE {DATABASE}")
+    """Return when PostgreSQL takes connections and has our database.
+
+    A process that ends asks: a client library would stay in this one, which needs it no more (10 MB). It loads while
+    PostgreSQL starts.
+    """
+    command = (sys.executable, "-m", "dashboard.embedded.await_database", str(places.data_dir))
+    asking = await asyncio.create_subprocess_exec(*command, cwd=ROOT, start_new_session=True)
+    try:
+        if await asking.wait() != 0:
+            raise ChildError("postgres takes connections, but has no database for us: see the lines above.")
+    finally:
+        if asking.returncode is None:
+            asking.kill()
+            await asking.wait()
 
 
 async def _answers_ping(socket: Path) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import httpx
 import psutil
+import redis
 from prometheus_client.parser import text_string_to_metric_families
 
+from ingest.live import CLOCK_KEY
 from tests.instance import Instance
 from tests.integration.otlp.messages import PROTOBUF, body, span
 from tests.polling import until
@@ -71,6 +74,28 @@ def test_what_was_sent_is_counted_and_stays_counted_when_a_worker_is_killed(inst
     assert gone_back(seen, scrape(instance)) == []
 
 
+def test_the_clock_goes_on_after_its_broker_and_its_worker_were_killed(instance: Instance) -> None:
+    with redis.Redis.from_url(instance.redis_url) as valkey:
+
+        def answered(ask: Callable[[str], Any]) -> bool:
+            try:
+                return ask(CLOCK_KEY) is not None
+            except redis.RedisError:
+                return False
+
+        def is_heard() -> bool:
+            return answered(valkey.get)
+
+        until(is_heard, TOLD_WITHIN_S, "workers hear the clock")
+        for name in ("valkey", "worker"):
+            killed = instance.process(name)
+            assert killed is not None
+            killed.kill()
+            killed.wait(TOLD_WITHIN_S)
+            until(lambda: answered(valkey.delete), TOLD_WITHIN_S, "the broker answers and has forgotten it")
+            until(is_heard, TOLD_WITHIN_S, f"workers hear the clock after {name} was killed")
+
+
 def test_processes_name_themselves(instance: Instance) -> None:
     def roles() -> set[str]:
         return {
@@ -79,7 +104,7 @@ def test_processes_name_themselves(instance: Instance) -> None:
             if name == "sixstage_process_resident_memory_bytes"
         }
 
-    until(lambda: roles() >= {"web", "receiver", "worker", "beat"}, TOLD_WITHIN_S, "every process has spoken")
+    until(lambda: roles() >= {"web", "receiver", "worker"}, TOLD_WITHIN_S, "every process has spoken")
 
 
 def test_an_answer_over_grpc_names_its_request(instance: Instance) -> None:

@@ -10,13 +10,12 @@ from ingest.observing.processes import ProcessRow
 from ingest.observing.queue import Depth
 from ingest.observing.samples import Samples, by_label, total
 
-WORKER_SILENT_S = 30.0
+SILENT_S = 30.0
 BEHIND_NS, FAR_BEHIND_NS = 10 * 10**9, 60 * 10**9
 DISK_LOW, DISK_VERY_LOW = 0.15, 0.05
 ROLES = {
     "receiver": ("bad", "No receiver runs: the OTLP ports do not answer.", "Start it"),
     "worker": ("bad", "No worker runs: spans are kept, but they become no runs.", "Start one"),
-    "beat": ("warn", "The clock does not run: sweeps, new days and retention wait for it.", "Start beat"),
 }
 
 
@@ -31,7 +30,7 @@ class Finding:
 
 def findings(
     processes: Sequence[ProcessRow], recent: Samples, depth: Depth, free: tuple[int, int] | None,
-    valkey_is_there: bool, worker_silent_s: float | None,
+    valkey_is_there: bool, worker_silent_s: float | None, clock_silent_s: float | None,
 ) -> Iterator[Finding]:  # fmt: skip
     if not valkey_is_there:
         yield Finding(
@@ -42,12 +41,8 @@ def findings(
     for role, (tone, what, start) in ROLES.items():
         if role not in alive:
             yield Finding(tone=tone, what=what, advice=f"{start}; if it was started, its log says why it ended.")
-    stuck = worker_silent_s is None or worker_silent_s > WORKER_SILENT_S
-    if valkey_is_there and "worker" in alive and stuck:
-        yield Finding(
-            tone="bad", what="Workers run, but none has swept lately.",
-            advice="They may be busy with one huge trace, or beat does not reach them through Valkey.",
-        )  # fmt: skip
+    if valkey_is_there and "worker" in alive:
+        yield from _of_signs(worker_silent_s, clock_silent_s)
     for process in processes:
         if not process.is_fresh:
             yield Finding(
@@ -71,6 +66,20 @@ def findings(
             what=f"The disk has {figures.size(free[0])} left of {figures.size(free[1])}.",
             advice="Make room, or lower SIXSTAGE_RETENTION_DAYS: the oldest days are then dropped within the hour.",
         )
+
+
+def _of_signs(worker_silent_s: float | None, clock_silent_s: float | None) -> Iterator[Finding]:
+    """Of workers that run: who does not hear the clock may still be woken by what is received."""
+    if worker_silent_s is None or worker_silent_s > SILENT_S:
+        yield Finding(
+            tone="bad", what="Workers run, but none has swept lately.",
+            advice="They may be busy with one huge trace, or nothing reaches them through Valkey.",
+        )  # fmt: skip
+    elif clock_silent_s is None or clock_silent_s > SILENT_S:
+        yield Finding(
+            tone="warn", what="No worker hears the clock: sweeps, new days and retention wait for it.",
+            advice="Start beat, or a worker with --clock; if one was started, its log says why it ended.",
+        )  # fmt: skip
 
 
 def _of_queue(depth: Depth) -> Iterator[Finding]:

@@ -37,12 +37,12 @@ def read(access: Access) -> dict[str, Any]:
     recent = recent_of(processes)
     depth = queue.read_depth(now_ns)
     sizes, free = space.read_space(), space.disk_free(settings.CONFIG.data_dir)
-    valkey_is_there, worker_silent_s = _worker(now_ns)
+    valkey_is_there, worker_silent_s, clock_silent_s = _signs(now_ns)
     dictionaries, newest_ns = space.read_dictionaries(access.project.pk)
     refused_by = _refused_by(counts, recent, access.project.pk)
     return {
         "now_ns": now_ns,
-        "findings": list(findings(processes, recent, depth, free, valkey_is_there, worker_silent_s)),
+        "findings": list(findings(processes, recent, depth, free, valkey_is_there, worker_silent_s, clock_silent_s)),
         "tiles": tiles(processes, recent, depth, sizes.database_bytes, free),
         "processes": [_shown(process) for process in processes],
         "depth": depth,
@@ -62,11 +62,12 @@ def tried_again(count: int) -> str:
     return f"{figures.plural(count, 'trace')} will be tried again." if count else "No such trace is set aside any more."
 
 
-def _worker(now_ns: int) -> tuple[bool, float | None]:
+def _signs(now_ns: int) -> tuple[bool, float | None, float | None]:
+    """Whether Valkey answers, and for how many seconds it has known of no worker, and of no clock."""
     try:
-        return True, live.beat_age_s(now_ns)
+        return True, live.beat_age_s(now_ns), live.tick_age_s(now_ns)
     except (redis.RedisError, OSError):
-        return False, None
+        return False, None, None
 
 
 def _shown(process: ProcessRow) -> ProcessShown:

@@ -35,12 +35,13 @@ def alpha(settings: Any) -> Side:
 @pytest.fixture
 def everybody_speaks(database_url: str, settings: Any, valkey: redis.Redis) -> Iterator[None]:
     live.beat()
-    for role in ("web", "receiver", "worker", "beat"):
+    live.tick()
+    for role in ("web", "receiver", "worker"):
         reporter = Reporter(role, database_url, settings.SIXSTAGE_REDIS_URL)
         reporter.flush()
         reporter.close()
     yield
-    valkey.delete(live.BEAT_KEY)
+    valkey.delete(live.BEAT_KEY, live.CLOCK_KEY)
 
 
 def signed_in(user: User, **options: Any) -> Client:
@@ -78,12 +79,16 @@ def test_when_all_is_well_it_says_so(alpha: Side) -> None:
 
 
 @pytest.mark.usefixtures("everybody_speaks")
-@pytest.mark.parametrize(
-    ("role", "words"), [("worker", "No worker runs"), ("receiver", "No receiver runs"), ("beat", "The clock")]
-)
+@pytest.mark.parametrize(("role", "words"), [("worker", "No worker runs"), ("receiver", "No receiver runs")])
 def test_a_missing_process_is_named_with_what_it_means(alpha: Side, role: str, words: str) -> None:
     Process.objects.filter(role=role).delete()
     assert words in page(alpha)
+
+
+@pytest.mark.usefixtures("everybody_speaks")
+def test_a_clock_that_nobody_hears_is_named_with_what_waits_for_it(alpha: Side, valkey: redis.Redis) -> None:
+    valkey.delete(live.CLOCK_KEY)
+    assert "No worker hears the clock" in page(alpha)
 
 
 @pytest.mark.usefixtures("everybody_speaks")

@@ -17,12 +17,15 @@ SERVICES: dict[str, dict[str, Any]] = yaml.safe_load(TEXT)["services"]
 OWN = {name: service for name, service in SERVICES.items() if service.get("build")}
 
 
-def test_it_has_every_process_of_make_up() -> None:
+def test_it_has_every_process_of_make_up_and_a_clock_beside_its_workers() -> None:
     apps = {program.name for program in app_programs(read_options({}), {})}
-    assert set(SERVICES) == {"postgres", "valkey", "migrate"} | apps
+    assert set(SERVICES) == {"postgres", "valkey", "migrate", "beat"} | apps
+    # There may be several workers here, and one clock: so none of them keeps time, as make up's does.
+    assert "--clock" not in OWN["worker"]["command"]
+    assert OWN["beat"]["command"][:4] == ["python", "-m", "dashboard.work", "beat"]
 
 
-@pytest.mark.parametrize("name", sorted(set(OWN) - {"migrate"}))
+@pytest.mark.parametrize("name", sorted(set(OWN) - {"migrate", "beat"}))
 def test_each_process_runs_the_same_module_as_make_up(name: str) -> None:
     command = OWN[name]["command"]
     program = next(program for program in app_programs(read_options({}), {}) if program.name == name)

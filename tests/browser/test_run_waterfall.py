@@ -19,7 +19,7 @@ from tests.polling import until
 ROW, CHOSEN = ".wf-row", ".wf-row[aria-selected=true]"
 LANES = {"light": 1280, "dark": 390}
 STEP_MS = 1_000  # of a processor, for one step in a run at which others give up; measured are 60 to 300
-NAMES = ("x" * 400, "查询订单状态并汇总结果", "🚚📦 parcel 👩‍👩‍👧", "ابحث عن الطلب", "e\u0301\u0323" * 30)
+NAMES = ("x" * 400, "查询订单状态并汇总结果", "🚚📦 parcel 👩‍👩‍👧", "ابحث عن الطلب", "e\u0301\u0323" * 30, "AgentWorkflowBase.run_next_step")
 
 
 def known(instance: Instance, run: LargeRun) -> str:
@@ -151,6 +151,10 @@ def test_names_of_every_kind_keep_their_place(open_page: Open, instance: Instanc
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     heights = {round(box["height"]) for row in page.locator(ROW).all() if (box := row.bounding_box())}
     assert heights == {26}
+    if width > 640:  # a name without room gives way at its beginning, where it differs least
+        cut, kept = page.locator(ROW, has_text=NAMES[5]).locator(".wf-name .clip .clip").all()
+        assert cut.evaluate("node => node.scrollWidth > node.clientWidth")
+        assert kept.evaluate("node => node.scrollWidth <= node.clientWidth")
     page.locator(ROW, has_text="查询订单").click()
     expect(page.locator("#side .side-title")).to_have_text(NAMES[1])
     page.get_by_role("searchbox", name="Find in spans").fill("ابحث")

@@ -48,6 +48,7 @@ STEP = """
 (() => {
   const find = selector => document.querySelector(selector), rows = () => document.querySelectorAll(".wf-row");
   const seek = text => { find(".wf-find").value = text; find(".wf-find").dispatchEvent(new Event("input")); };
+  const press = key => { scroll.focus(); scroll.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true })); };
   const scroll = find(".wf-scroll"), shown = find(".map-window").style, total = () => Number(scroll.ariaRowCount);
   const began = performance.now();
   ACT;
@@ -65,6 +66,8 @@ STEPS = {
     "search": ("seek('round 7')", "find('#span-count').textContent.includes(' of ')"),
     "show all": ("seek('')", "!find('#span-count').textContent.includes(' of ')"),
     "to the top": ("scroll.scrollTop = 0", "rows()[0].ariaRowIndex === '1'"),
+    "key to the last row": ("press('End')", "[...rows()].at(-1).ariaSelected === 'true'"),
+    "key to the first row": ("press('Home')", "rows()[0].ariaSelected === 'true'"),
     "fold": ("find('.wf-row .twist').click()", "rows().length === 1"),
     "unfold": ("find('.wf-row .twist').click()", "rows().length > 10"),
 }

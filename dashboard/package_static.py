@@ -58,7 +58,7 @@ class PackageFinder(BaseFinder):
     def find(self, path: str, find_all: bool = False, **_kwargs: Any) -> Any:
         found = library_path(path)
         if found is None:
-            return [] if find_all else None
+            return []  # as Django's own say it: what is found nowhere is then nothing, and not [None]
         return [str(found)] if find_all else str(found)
 
     def list(self, ignore_patterns: Iterable[str] | None) -> Iterator[tuple[str, FileSystemStorage]]:

@@ -31,7 +31,7 @@ from ingest.read.values import RunDetail
 from ingest.scope import Scope
 
 STREAMED_SPANS = 1_000  # from here on the page's frame is sent before the run is read
-ROUNDS_AT_ONCE, FIRST_ROUNDS = 30, 20  # of more than so many the first, as many as are in sight: each is 35 elements
+ROUNDS_AT_ONCE, FIRST_ROUNDS = 30, 12  # of more than so many the first, as many as are in sight: each is 35 elements
 _HERE = "<!-- main -->"
 _log = logging.getLogger("django.request")
 # So that JSON can stand in an element of the page, as Django's json_script has it; replaced in bytes, which takes a

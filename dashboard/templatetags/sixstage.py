@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 from urllib.parse import urlencode
@@ -9,12 +10,11 @@ from urllib.parse import urlencode
 from django import template
 from django.templatetags.static import static
 from django.urls import reverse
-from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
 
-from dashboard import figures
+from dashboard import bundles, figures
 from dashboard.figures import Figure
-from dashboard.modules import needed_by
 from dashboard.package_static import library_name
 from dashboard.pages.parts import bar, oddities, timing
 from dashboard.pages.parts.columns import shown as _shown
@@ -33,11 +33,20 @@ def _known(value: Any) -> Any:
 
 @register.simple_tag
 def module(name: str) -> SafeString:
-    """A script of `static/js` as a module, and word of all that it imports."""
-    preloads = format_html_join(
-        "", '<link rel="modulepreload" href="{}">', ((static(f"js/{needed}"),) for needed in needed_by(name))
-    )
-    return format_html('{}<script type="module" src="{}"></script>', preloads, static(f"js/{name}"))
+    """A page's script: ``{% module 'run' %}``."""
+    return format_html('<script type="module" src="{}"></script>', bundles.script(name))
+
+
+@register.simple_tag
+def styles() -> SafeString:
+    """The style sheets that every page has."""
+    return format_html('<link rel="stylesheet" href="{}">', bundles.styles())
+
+
+@register.simple_tag
+def import_map() -> SafeString:
+    """By which names modules are imported."""
+    return mark_safe(json.dumps({"imports": bundles.import_map()}))
 
 
 @register.filter

@@ -24,8 +24,14 @@ TEMPLATES: tuple[tuple[str, Kind], ...] = (
     ("Chat Completion with", CALL),
     ("Message with", CALL),
 )
+MESSAGE = "logfire.msg"  # the template, filled in
 CALL_ROWS = (("response_id", "response_id", text),)
 ROOT_ROWS = (("session", "group_id", text),)
+
+
+def has_holes(name: str) -> bool:
+    """Whether a span's name may be a template, which people had rather read filled in."""
+    return "{" in name
 
 
 def facts(span: Span) -> Told | None:

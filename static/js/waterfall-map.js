@@ -10,7 +10,7 @@ export function drawMap(host, rows) {
   host.replaceChildren();
   const ribbon = host.appendChild(document.createElement("div"));
   ribbon.className = "map-ribbon";
-  for (const [owner, from, to] of rows.ribbon.length > MANY ? columns(rows) : visible(rows)) {
+  for (const [owner, from, to] of together(rows.ribbon.length > MANY ? columns(rows) : visible(rows))) {
     const piece = ribbon.appendChild(document.createElement("i"));
     piece.className = `sg-${cssName(owner)}`;
     piece.style.width = `${(to - from) / rows.wall * 100}%`;
@@ -28,6 +28,16 @@ export function drawMap(host, rows) {
   const frame = host.appendChild(document.createElement("div"));
   frame.className = "map-window";
   return frame;
+}
+
+/* Neighbours of one owner are one piece: of a long run's 400 columns a few dozen elements are left. */
+function* together(pieces) {
+  let last = null;
+  for (const piece of pieces) {
+    if (last?.[0] === piece[0]) last[2] = piece[2];
+    else { if (last) yield last; last = piece; }
+  }
+  if (last) yield last;
 }
 
 /* Phases too short to see are shown with the next. */

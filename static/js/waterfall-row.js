@@ -4,6 +4,7 @@ import { LABELS, cssName } from "sixstage/stages.js";
 
 const KINDS = { agent: ["A", "agent"], call: ["M", "model call"], tool: ["T", "tool"], span: ["·", "span"] };
 const HAIR = .04, COARSE = .15; // per cent of a lane; a folded row shows in small what may be thousands
+const LONGEST_END = 28; // characters at the end of a name that stay when its beginning is cut
 const DEEP = 12; // from here on a row says how deep it is
 
 function node(tag, className, ...children) {
@@ -31,7 +32,7 @@ function nameCell(row, folded, indent) {
   if (!row.parent) twist.style.visibility = "hidden";
   const mark = node("span", "kind", letter);
   mark.title = kind;
-  const name = node(row.kind === "agent" ? "b" : "span", "clip", row.name);
+  const name = node(row.kind === "agent" ? "b" : "span", "clip", ...shortened(row.name));
   name.title = row.span_name && row.span_name !== row.name ? `${row.name} (${row.span_name})` : row.name;
   const cell = node("div", "wf-name", twist, mark, name);
   if (row.failed) cell.append(Object.assign(node("span", "st bad", node("span", "sr", "failed")), { title: "failed" }));
@@ -41,6 +42,13 @@ function nameCell(row, folded, indent) {
   cell.style.setProperty("--depth", indent);
   cell.setAttribute("role", "gridcell");
   return cell;
+}
+
+/* Where a name has no room its beginning gives way: what tells Workflow.run_step from Workflow.parse stands at the end. */
+function shortened(name) {
+  const cut = /[./:](?=[^./:]*$)/.exec(name)?.index ?? (/^\S+ \S+$/.test(name) ? name.indexOf(" ") : -1);
+  if (cut < 2 || name.length - cut < 4 || name.length - cut > LONGEST_END) return [name];
+  return [node("span", "clip", name.slice(0, cut + 1)), node("span", "clip", name.slice(cut + 1))];
 }
 
 function besideMark({ count: siblings, stretches }) {

@@ -192,15 +192,23 @@ export class Waterfall {
       if (this.scroll.scrollTop > most) this.scroll.scrollTop = most;
     }
     this.resized();
-    this.host.style.setProperty("--bar", `${this.scroll.offsetWidth - this.scroll.clientWidth}px`);
     this.drawRows();
     this.drawTime();
+    this.leaveBar();
+  }
+
+  /* The width of the scroll bar, which the axis leaves free too. Last, and only when it is another: everything within is
+     given its style anew. */
+  leaveBar() {
+    if (this.bar === this.size.bar) return;
+    this.bar = this.size.bar;
+    this.host.style.setProperty("--bar", `${this.bar}px`);
   }
 
   /* Sizes are asked for here and kept, since a question between two writes has the page laid out in between. */
   resized() {
     const { clientWidth: width, clientHeight: height } = this.host, before = this.size;
-    this.size = { width, height, axis: this.axis.clientWidth, rows: this.scroll.clientHeight };
+    this.size = { width, height, axis: this.axis.clientWidth, rows: this.scroll.clientHeight, bar: this.scroll.offsetWidth - this.scroll.clientWidth };
     return before?.width !== width || before.height !== height;
   }
 

@@ -36,6 +36,10 @@ def test_a_row_chosen_by_click_shows_its_span(open_page: Open, traffic: Traffic)
     expect(page.locator("#side .side-title")).to_have_text("search_orders")
     expect(page.locator("#side")).to_contain_text('{"order": "88-1042"}')
     assert re.search(r"#span=[0-9a-f]{16}$", page.url)
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.locator("#side").get_by_role("button", name="Copy link").click()
+    expect(page.locator("#side").get_by_role("button", name="Copied")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()") == page.url
     # The address leads there again.
     page.goto(page.url)
     page.reload()
@@ -142,6 +146,7 @@ def test_spans_that_run_at_the_same_time_say_so(open_page: Open, traffic: Traffi
         expect(row).to_contain_text("at the same time as 1 sibling")
         expect(row.locator(".shared")).to_have_count(1)
     assert page.locator(f"{ROW} .beside").count() == 2
+    expect(page.locator(ROW, has_text="search_orders")).to_contain_text(re.compile(r"tool parsing 10\sms"))
     lines = page.locator(".shared").evaluate_all("all => all.map(each => [each.style.left, each.style.width].join())")
     assert len(set(lines)) == 1, "both mark the same stretch of time"
 
@@ -184,6 +189,9 @@ def test_two_thousand_spans_stay_light(open_page: Open, traffic: Traffic) -> Non
     expect(page.locator(ROW).last).to_have_attribute("aria-rowindex", str(LARGE + 1))
     page.locator(ROW).last.click()
     expect(page.locator("#side .side-title")).to_have_text("log")
+    expect(page.locator(".rounds tbody tr[data-span]")).to_have_count(12)
+    page.get_by_role("link", name=f"{LARGE // 4 - 12} more rounds").click()
+    expect(page.locator(".rounds tbody tr[data-span]")).to_have_count(LARGE // 4)
 
 
 def test_a_run_that_is_not_here_says_what_to_do(open_page: Open) -> None:

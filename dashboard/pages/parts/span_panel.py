@@ -10,6 +10,7 @@ from typing import Any
 
 from dashboard.figures import Figure, count, duration, exact, exact_together, percent, share_of, size
 from ingest.read.values import CallPlace, CallRow, RunDetail, SpanRow, ToolRow
+from ingest.semconv.templates import MESSAGE, has_holes
 
 from .bar import LABELS, Segment, css_name, segments_of
 from .rounds import Asking, labels
@@ -80,7 +81,7 @@ def panel(run: RunDetail, span_id: str, span: SpanRow | None, places: Sequence[C
         return None
     segments, split = _call_split(run, call) if call else ([], [])
     short, folded = _values(_attributes(span))
-    name = (call.model if call else tool.name if tool else None) or (span.name if span else run.name)
+    name = (call.model if call else tool.name if tool else None) or (_name(span) if span else run.name)
     return Panel(
         title=visible(name or "unnamed span"),
         span_id=span_id,
@@ -123,10 +124,16 @@ def _about(
     if call and call.engine:
         words.append(call.engine)
     if span and not fact_names(call, tool, span.name):
-        words.append(visible(span.name))
+        words.append(visible(_name(span)))
     if span and span.service and span.service != run.service:
         words.append(visible(span.service))
     return words
+
+
+def _name(span: SpanRow) -> str:
+    """As its row in the waterfall has it."""
+    filled = (span.attributes or {}).get(MESSAGE) if has_holes(span.name) else None
+    return filled if isinstance(filled, str) and filled else span.name
 
 
 def fact_names(call: CallRow | None, tool: ToolRow | None, name: str) -> bool:

@@ -14,6 +14,7 @@ from ingest.models.telemetry import Signal
 from ingest.otlp.requests import Refusals, parse_protobuf
 from ingest.otlp.split import split_traces
 from ingest.read import run as reading
+from ingest.read.span_times import span_times
 from ingest.read.traces import span_detail, trace_detail
 from ingest.scope import Scope
 from ingest.store import Store
@@ -76,3 +77,14 @@ async def test_what_is_known_of_one_span_is_what_the_whole_run_knows_of_it(store
         return len(trace.spans)
 
     assert await sync_to_async(compare)() == len(run.spans) - 1
+
+
+async def test_a_name_with_holes_is_told_as_the_message_that_fills_them(store: Store, project: Project) -> None:
+    run = LargeRun("shop", 500 * MS)
+    filled = {"logfire.msg": "Turn 1 for agent shop", "logfire.msg_template": "Turn {turn} for agent {name!r}"}
+    run.add("Turn {turn} for agent {name!r}", 0, 9 * MS, run.root, **filled)
+    run.add("{unknown}", 10 * MS, 19 * MS, run.root, **{"logfire.msg_template": "{unknown}"})
+    for body in run.requests(run.spans):
+        await store.keep(project.pk, split_traces(parse_protobuf(Signal.TRACES, body, Refusals()), Refusals()), None)
+    times = await sync_to_async(span_times)(Scope(project_id=project.pk), run.trace_id.hex())
+    assert [span.name for span in times.values()] == ["invoke_agent shop", "Turn 1 for agent shop", "{unknown}"]

@@ -22,7 +22,7 @@ from ingest.read.runs import BadFilter, RunFilter, find_runs
 from ingest.read.summary import Question, summarise
 from ingest.rollups.errors import error_kind
 from ingest.rollups.folding import fold_all
-from ingest.rows import AS_ITS_RUN
+from ingest.rows import AS_ITS_RUN, tool_names
 from ingest.scope import Scope
 from tests.integration.rollups.drawn_runs import SECOND_NS, drawn, keep, utc
 
@@ -46,8 +46,8 @@ ALIKE: dict[str, Callable[[Run], bool]] = {
     "-version:*": lambda run: run.version is None,
     "model:l*": lambda run: any(name.startswith("l") for name in models(run)),
     "-model:large": lambda run: "large" not in models(run),
-    "tool:search": lambda run: "search" in run.tool_names,
-    "tool:se*,pay": lambda run: any(name.startswith("se") or name == "pay" for name in run.tool_names),
+    "tool:search": lambda run: "search" in tool_names(run.tool_names),
+    "tool:se*,pay": lambda run: any(name.startswith("se") or name == "pay" for name in tool_names(run.tool_names)),
     "status:error": lambda run: run.failed,
     "-status:error service:shop": lambda run: not run.failed and run.service == "shop",
     "error:timeout": lambda run: run.error is not None and error_kind(run.error) == "timeout",

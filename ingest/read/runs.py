@@ -110,7 +110,7 @@ def find_runs(scope: Scope, wanted: RunFilter, now_ns: int, budget_s: float = BU
     if wanted.query.of_attributes and wanted.among is None:
         return _with_attributes(scope, wanted, now_ns, budget_s)
     if "open" in (wanted.status, wanted.query.only("status")):
-        order += " + 0"  # those in flight are few and have an index: no walk through all by time in hope of meeting them
+        order += " + 0"  # those in flight have an index: no walk through all by time in hope of meeting them
     where, parameters = conditions(scope, wanted, now_ns)
     place = _read_cursor(wanted.cursor) if wanted.cursor else None
     if place:

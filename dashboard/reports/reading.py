@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from zoneinfo import ZoneInfo
 
+from dashboard.reports.core.facts import Weeks
 from dashboard.reports.core.told import ALL, Told
 from dashboard.reports.core.values import DeployRow, Report, WorthRun
 from dashboard.reports.core.weeks import Week, date_of
@@ -34,8 +35,8 @@ def read_told(project: Project, week: Week, now_ns: int) -> Told:
     day_bounds = [*last.day_bounds_ns(zone)[:-1], *week.day_bounds_ns(zone)]
     days = read_binned(scope, day_bounds, (Kind.RUN,), _by_day, now_ns, plain=True)
     return Told(
-        project=project.slug, project_name=project.name, week=week, zone=zone, now_ns=now_ns, before=before,
-        after=after, history=history, days=days, currency=read_pricing(scope).currency,
+        project=project.slug, project_name=project.name, week=week, zone=zone, now_ns=now_ns,
+        weeks=Weeks(before, after), history=history, days=days, currency=read_pricing(scope).currency,
         deploys=_deploys(scope, week, zone),
     )  # fmt: skip
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from zoneinfo import ZoneInfo
 
-from dashboard.reports.core.facts import Binned
+from dashboard.reports.core.facts import Binned, Weeks
 from dashboard.reports.core.values import DeployRow
 from dashboard.reports.core.weeks import Week
 
@@ -23,8 +23,7 @@ class Told:
     week: Week
     zone: ZoneInfo
     now_ns: int
-    before: Binned
-    after: Binned
+    weeks: Weeks
     history: list[Binned]
     days: list[Binned]
     currency: str | None

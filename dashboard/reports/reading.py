@@ -66,26 +66,23 @@ def read_worth(project: Project, report: Report, now_ns: int) -> list[WorthRun]:
     of_all_ns = report.measures[0].rows[1].change.after
     p95_ns = next((row.p95.after for row in report.movers[0].rows if service and row.name == service), of_all_ns)
     within = RunFilter(from_unix_ns=report.from_unix_ns, to_unix_ns=report.to_unix_ns, service=service, limit=3)
-    questions = [
-        ("the slowest", replace(within, sort="slowest")),
-        ("slower than nineteen in twenty", replace(within, min_wall_ns=round(p95_ns or 0))),
-        ("failed", replace(within, status="error")),
-        (AMONG, replace(within, sort="slowest")),
-    ]
     found: dict[str, WorthRun] = {}
-    for why, wanted in questions:
-        if len(found) == WORTH:
-            break
+
+    def ask(why: str, wanted: RunFilter, most: int = 1) -> None:
         page = find_runs(scope, wanted, now_ns, WORTH_BUDGET_S)
         if page.looked_from_unix_ns is not None and wanted.sort == "slowest":
             why = AMONG  # not all were looked at
-        for run in page.runs:
-            if run.run_id not in found:
-                found[run.run_id] = WorthRun(
-                    run_id=run.run_id, service=run.service, name=run.name, why=why, wall_ns=run.wall_ns,
-                    totals_ns={**run.stages_ns, **run.outside_ns},
-                )  # fmt: skip
-                break
+        for run in [run for run in page.runs if run.run_id not in found][:most]:
+            found[run.run_id] = WorthRun(
+                run_id=run.run_id, service=run.service, name=run.name, why=why if most == 1 else AMONG,
+                wall_ns=run.wall_ns, totals_ns={**run.stages_ns, **run.outside_ns},
+            )  # fmt: skip
+
+    ask("the slowest", replace(within, sort="slowest"))
+    ask("slower than nineteen in twenty", replace(within, min_wall_ns=round(p95_ns or 0)))
+    ask("failed", replace(within, status="error"))
+    if len(found) < WORTH:
+        ask(AMONG, replace(within, sort="slowest"), WORTH - len(found))
     return list(found.values())
 
 

@@ -104,6 +104,15 @@ def numbered(packed: PackedCell) -> Iterable[tuple[int, PackedBins]]:
     return packed.bins.items() if isinstance(packed.bins, dict) else enumerate(packed.bins)
 
 
+def top_bin(packed: PackedCell, metric: int) -> int | None:
+    """The highest bin of a metric that counts something; None without any."""
+    bins = dict(numbered(packed)).get(metric) or {}
+    tops = list(bins) if isinstance(bins, dict) else [bins[0] + len(bins[2]) * 8 // LANE_BITS - 1]
+    base = metric * ONES + 1
+    tops += [code - base for code in packed.ones if code // ONES == metric]
+    return max(tops, default=None)
+
+
 def pack_cell(cell: Cell) -> bytes:
     return _encode(_plain(cell))
 

@@ -9,7 +9,7 @@ from dashboard.figures import Figure, count, duration
 from dashboard.reports.core.facts import Weeks
 from dashboard.reports.core.told import ALL
 from dashboard.reports.core.weeks import Week, span_of_days, week_of
-from dashboard.reports.forms.sheet import Delta, delta
+from dashboard.reports.forms.changes import Delta, delta
 from dashboard.reports.models import KeptReport
 from dashboard.reports.reading import read_totals
 from dashboard.reports.storing import read_kept

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from dashboard.reports.core.breaks import Day, find_break
 from dashboard.reports.core.causes import explain, shifts
+from dashboard.reports.core.engines import EngineRow
 from dashboard.reports.core.facts import OWNER_NAMES, SHARES, Binned, Facts, Weeks
 from dashboard.reports.core.noise import FEW, mean_error
 from dashboard.reports.core.parts import Amount, Split, split_change
@@ -44,7 +45,7 @@ MEASURES = (
 DIMENSIONS = (
     ("service", Kind.RUN), ("agent", Kind.RUN), ("model", Kind.CALL), ("tool", Kind.TOOL), ("engine", Kind.CALL)
 )  # fmt: skip
-MOST_ROWS, MOST_SENTENCES = 8, 6
+MOST_ROWS, MOST_SENTENCES, MOST_ENGINES = 8, 6, 2
 
 
 def compose(told: Told) -> Report:
@@ -69,7 +70,7 @@ def compose(told: Told) -> Report:
         lead=moved[0].service if moved else None,
         movers=[_movers(told, dimension, kind, split, moved) for dimension, kind in DIMENSIONS],
         rates=_rates(facts), completion=_completion(facts), cost=_cost(told, facts), quality=_quality(facts.after),
-        worth=[], deploys=told.deploys,
+        worth=[], deploys=told.deploys, engines=told.engines,
     )  # fmt: skip
 
 
@@ -81,7 +82,8 @@ def _state(facts: Facts, moved: Sequence[Moved], told: Told) -> State:
     if min(facts.before.runs, facts.after.runs) < FEW:
         return State.FEW
     changed = facts.moved or moved or facts.failures.claimed
-    return State.CHANGED if changed or any(_tools(told)) or any(_caches(told)) else State.QUIET
+    beside = any(_tools(told)) or any(_caches(told)) or _engines(told)
+    return State.CHANGED if changed or beside else State.QUIET
 
 
 def _units(week: Binned) -> dict[tuple[str | None, tuple[str, ...]], Amount]:
@@ -133,7 +135,7 @@ def _say(
         State.EMPTY: lambda: [speaker.empty()],
         State.FIRST: lambda: [speaker.first(facts)],
         State.FEW: lambda: [speaker.few(facts)],
-        State.QUIET: lambda: [speaker.quiet(facts), speaker.nothing_moved()],
+        State.QUIET: lambda: [speaker.quiet(facts), speaker.nothing_moved(engines=told.has_engines)],
     }
     if state in simple:
         return simple[state]()
@@ -158,7 +160,7 @@ def _beside(told: Told, speaker: Speaker, facts: Facts, moved: Sequence[Moved]) 
     said += [speaker.tool_success(tool, tool_facts.tool_success) for tool, tool_facts in _tools(told)]
     named = {m.service for m in moved if m.cause.why == "cache"}
     said += [speaker.cache(s, hits.cache_hits) for s, hits in _caches(told) if s not in named]
-    return said
+    return said + [speaker.engine(row) for row in _engines(told)]
 
 
 def _tools(told: Told) -> Iterator[tuple[str | None, Facts]]:
@@ -173,6 +175,10 @@ def _caches(told: Told) -> Iterator[tuple[str, Facts]]:
         facts = told.weeks.facts(("service", service))
         if service is not None and facts.cache_hits.claimed:
             yield service, facts
+
+
+def _engines(told: Told) -> list[EngineRow]:
+    return told.engines.changed[:MOST_ENGINES] if told.engines else []
 
 
 def _act(speaker: Speaker, state: State, facts: Facts, slowest: Moved | None) -> Sentence | None:

@@ -7,6 +7,7 @@ import heapq
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
+from math import ceil
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ingest.read.query.keys import needs_full
@@ -14,7 +15,7 @@ from ingest.read.windows import LONGEST_DAY_NS, Window, fitting_keys, stored_wit
 from ingest.rollups.bins import bin_bounds
 from ingest.rollups.counting import METRICS, Kind
 from ingest.rollups.horizon import kept_from
-from ingest.rollups.packing import top_bin, unpack_plain
+from ingest.rollups.packing import top_bin
 from ingest.rollups.steps import HOUR_NS, Step
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ CELLS = """
       AND start_unix_ns > %s AND start_unix_ns < %s
 """
 ANYTHING = 2**63 - 1
+ROUNDED = 1e-9  # which bin a value at its border comes into hangs on how a logarithm is rounded
 NOT_TOLD = -1  # by which those without a value are ordered
 
 
@@ -49,7 +51,7 @@ class Heights:
         self.hours_from_ns = kept_from(cursor).hours_from_ns
         self.taken = list(_joined(waiting_windows(cursor, project_id)))
         days = self._tops(Step.PLAIN_DAY if self.is_plain else Step.DAY, within.from_ns - LONGEST_DAY_NS, within.to_ns)
-        # Negative, since the least comes first; whether it is a day of which the hours tell more.
+        # Negative, since the least comes first; whether it is a day of which the hours tell more; where.
         self.heap = [(-ANYTHING, False, window) for window in self.taken]
         for start, after in pairwise([*sorted(days), ANYTHING]):
             day = Window(start, min(start + LONGEST_DAY_NS, after))
@@ -59,11 +61,11 @@ class Heights:
     def __iter__(self) -> Iterator[Height]:
         while self.heap:
             most, is_day, window = heapq.heappop(self.heap)
-            if is_day:
-                for entry in self._hours(-most, window):
-                    heapq.heappush(self.heap, entry)
+            if not is_day:
+                yield from (Height(-most, part) for part in self._parts(window, whole=most == -ANYTHING))
                 continue
-            yield from (Height(-most, part) for part in self._parts(window, whole=most == -ANYTHING))
+            for entry in self._hours(most, window):
+                heapq.heappush(self.heap, entry)
 
     def latest_ns(self) -> int:
         """Until when something ended at which nobody has looked."""
@@ -73,16 +75,15 @@ class Heights:
         """In zones of half-hours one may begin in one day and end in the next: of it what lies in this one."""
         tops = self._tops(Step.PLAIN_HOUR if self.is_plain else Step.HOUR, day.from_ns - HOUR_NS, day.to_ns)
         for start, top in tops.items():
-            yield -min(top, most), False, Window(max(start, day.from_ns), min(start + HOUR_NS, day.to_ns))
+            yield max(-top, most), False, Window(max(start, day.from_ns), min(start + HOUR_NS, day.to_ns))
 
     def _tops(self, step: Step, after_ns: int, before_ns: int) -> dict[int, int]:
         """By begin of a step."""
         found: defaultdict[int, int] = defaultdict(lambda: NOT_TOLD)
         self.cursor.execute(CELLS, [self.project_id, int(step), self.keys, after_ns, before_ns])
         for start, body in self.cursor.fetchall():
-            top = top_bin(unpack_plain(body), self.metric)
-            # A bin further up: which bin a value at its border comes into hangs on how a logarithm is rounded.
-            found[start] = max(found[start], NOT_TOLD if top is None else bin_bounds(max(0, top) + 1)[1])
+            top = top_bin(body, self.metric)
+            found[start] = max(found[start], NOT_TOLD if top is None else ceil(bin_bounds(top)[1] * (1 + ROUNDED)))
         return found
 
     def _parts(self, window: Window, *, whole: bool) -> Iterator[Window]:

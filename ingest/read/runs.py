@@ -106,11 +106,14 @@ class RunFilter:
             raise BadFilter(f"q, character {bad.at + 1}: {bad.message}", bad.at) from bad
 
 
-def find_runs(scope: Scope, wanted: RunFilter, now_ns: int, budget_s: float = BUDGET_S) -> RunPage:
+def find_runs(
+    scope: Scope, wanted: RunFilter, now_ns: int, budget_s: float = BUDGET_S, most_hours: int | None = None
+) -> RunPage:
     """One page of runs. Raises BadFilter for an order, status or cursor that does not exist.
 
     An index gives the newest runs, those of a session and those of a user. Others are looked for newest first where
-    they may be, until the time is up; then ``looked_from_unix_ns`` says how far that came.
+    they may be, until the time is up; then ``looked_from_unix_ns`` says how far that came. Where an order is by
+    what rollups know the highest of, ``most_hours`` ends the search too: many may be as high, as far as bins tell.
     """
     order = ORDERS.get(wanted.sort)
     if order is None:
@@ -138,7 +141,7 @@ def find_runs(scope: Scope, wanted: RunFilter, now_ns: int, budget_s: float = BU
             budget = Budget(budget_s)
             if wanted.sort in HEIGHTS:
                 heights = Heights(cursor, scope.project_id, wanted, HEIGHTS[wanted.sort], before_ns)
-                rows, looked_from_ns = page.search_highest(cursor, heights, limit + 1, budget)
+                rows, looked_from_ns = page.search_highest(cursor, heights, limit + 1, budget, most_hours)
             else:
                 spaces = windows(cursor, scope.project_id, wanted, before_ns, now_ns)
                 rows, looked_from_ns = page.search(cursor, spaces, limit + 1 if by_time else None, before_ns, budget)
@@ -217,19 +220,21 @@ class _Page:
         return found, None
 
     def search_highest(
-        self, cursor: Any, heights: Heights, enough: int, budget: Budget
+        self, cursor: Any, heights: Heights, enough: int, budget: Budget, most_hours: int | None
     ) -> tuple[list[dict[str, Any]], int | None]:
         """Rows in order, from where the highest are to where all are lower than those that were found. If the time is
         up before, until when there were some at which nobody has looked."""
         found: list[dict[str, Any]] = []
-        spaces, at_once = iter(heights), 1
+        spaces, at_once, looked_at = iter(heights), 1, 0
         while together := list(islice(spaces, at_once)):
             if len(found) >= enough:
                 together = [height for height in together if height.most >= found[enough - 1]["place"]]
                 if not together:
                     break
-            rows = budget.ask(cursor, partial(self._within, [height.window for height in together]))
-            if rows is None:
+            looked_at += len(together)
+            is_too_far = most_hours is not None and looked_at > most_hours
+            ask = partial(self._within, [height.window for height in together])
+            if is_too_far or (rows := budget.ask(cursor, ask)) is None:
                 return found, max(heights.latest_ns(), *(height.window.to_ns for height in together))
             found = sorted(found + rows, key=_place, reverse=True)[: LIMIT_MOST + 1]
             at_once = min(2 * at_once, WINDOWS_AT_ONCE)

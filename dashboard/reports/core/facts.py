@@ -116,9 +116,15 @@ class Facts:
         """The stage or outside time that moved most, if by more than noise and enough to be felt in the wall time. A
         stage varies less than the whole, so it may tell what the whole does not yet."""
         least = LEAST_CHANGE * (self.wall.before or 0)
-        told = [(owner, self.mean(Kind.RUN, owner)) for owner in OWNER_NAMES]
-        clear = [(owner, c) for owner, c in told if c.claimed and abs(c.difference or 0) >= least]
+        moved = [owner for owner in OWNER_NAMES if abs(self._mean_moved(owner)) >= least]
+        told = [(owner, self.mean(Kind.RUN, owner)) for owner in moved]
+        clear = [(owner, change) for owner, change in told if change.claimed]
         return max(clear, key=lambda pair: abs(pair[1].difference or 0), default=None)
+
+    def _mean_moved(self, owner: str) -> float:
+        """How far a mean went, without the bins that tell how sure that is."""
+        was, now = (week.mean(Kind.RUN, owner) for week in (self.before, self.after))
+        return 0.0 if was is None or now is None else now - was
 
     @cached_property
     def cache_hits(self) -> Change:

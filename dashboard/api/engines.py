@@ -26,6 +26,7 @@ from ingest.models.engine import Origin
 from ingest.read.engines import BadSeries, list_engines, read_engine, read_failures, read_series, series_names
 
 router = Router(tags=["engines"])
+LONGEST_STEP_S = 31 * 86_400
 NS, DAY_NS, HOUR_NS = 10**9, 86_400 * 10**9, 3600 * 10**9
 BIGINT = {"ge": -(2**63), "le": 2**63 - 1}
 NONE = {"detail": "no such engine"}
@@ -36,7 +37,7 @@ class SeriesQuery(Schema):
     metric: str = Field("running", description=f"one, or several with commas: {', '.join(series_names())}")
     from_: int | None = Field(None, alias="from", description="Unix nanoseconds; else an hour ago", **BIGINT)
     to: int | None = Field(None, description="Unix nanoseconds; else now", **BIGINT)
-    step: int = Field(60, description="seconds", ge=1, le=86_400)
+    step: int = Field(60, description="seconds", ge=1, le=LONGEST_STEP_S)
     model: str | None = None
 
 

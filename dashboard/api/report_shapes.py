@@ -161,6 +161,30 @@ class SloRow(Shape):
     is_met: bool | None
 
 
+class EngineFigure(Shape):
+    name: str = Field(description="queue, ttft, tpot, itl (means, ns), hit_rate (a share) or preemptions (a request)")
+    label: str
+    change: Change
+
+
+class EngineRow(Shape):
+    id: int
+    name: str
+    before_requests: int | None
+    after_requests: int | None
+    before_observed: float = Field(description="share of the week in which it was scraped")
+    after_observed: float
+    figures: list[EngineFigure]
+
+
+class EngineWeeks(Shape):
+    """Engines by what they count themselves."""
+
+    rows: list[EngineRow]
+    left_off: int
+    note: str
+
+
 class ReportWhole(Shape):
     project: str
     project_name: str
@@ -193,6 +217,7 @@ class ReportWhole(Shape):
     deploys: list[DeployRow]
     alerts: list[AlertRow]
     slos: list[SloRow]
+    engines: EngineWeeks | None = Field(description="null where none is scraped")
 
 
 class WeekRow(Schema):

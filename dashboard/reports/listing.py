@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
 from dashboard.figures import Figure, count, duration
-from dashboard.reports.core.facts import facts_of
+from dashboard.reports.core.facts import Weeks
 from dashboard.reports.core.told import ALL
 from dashboard.reports.core.weeks import Week, span_of_days, week_of
-from dashboard.reports.forms.sheet import Delta, delta
+from dashboard.reports.forms.changes import Delta, delta
 from dashboard.reports.models import KeptReport
 from dashboard.reports.reading import read_totals
 from dashboard.reports.storing import read_kept
@@ -48,7 +48,7 @@ def list_weeks(project: Project, now_ns: int, before: Week | None = None) -> lis
     kept = {k.week: k for k in KeptReport.objects.filter(project=project, week__in=[str(week) for week in weeks])}
     rows = []
     for at in range(1, len(weeks)):
-        week, facts = weeks[at], facts_of(ALL, totals[at - 1], totals[at])
+        week, facts = weeks[at], Weeks(totals[at - 1], totals[at]).facts(ALL)
         if facts.after.runs or str(week) in kept:
             rows.append(WeekRow(
                 week=week, days=span_of_days(week), is_open=now_ns < week.range_ns(ZoneInfo(project.zone))[1],

@@ -7,19 +7,20 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from zoneinfo import ZoneInfo
 
+from dashboard.reports.core.facts import Weeks
 from dashboard.reports.core.told import ALL, Told
 from dashboard.reports.core.values import DeployRow, Report, WorthRun
 from dashboard.reports.core.weeks import Week, date_of
 from ingest.models import Project
 from ingest.prices import read_pricing
-from ingest.read.binned import Binned, read_binned
+from ingest.read.binned import Binned, BinnedQuestion, read_binned
 from ingest.read.deploys import read_deploys
 from ingest.read.runs import RunFilter, find_runs
 from ingest.rollups.counting import Key, Kind
 from ingest.scope import Scope
 
 HISTORY = 4  # weeks before, the last one among them
-WORTH, WORTH_BUDGET_S, AMONG = 3, 0.1, "among the slowest"
+WORTH, WORTH_BUDGET_S, WORTH_HOURS, AMONG = 3, 0.1, 7, "among the slowest"
 _BEYOND = "keys beyond a day's bound"
 
 
@@ -28,14 +29,15 @@ def read_told(project: Project, week: Week, now_ns: int) -> Told:
     zone, scope = ZoneInfo(project.zone), Scope(project_id=project.pk)
     last = week.shifted(-1)
     bounds = [last.range_ns(zone)[0], *week.range_ns(zone)]
-    before, after = read_binned(scope, bounds, tuple(Kind), _places, now_ns)
     starts = [week.shifted(-n).range_ns(zone)[0] for n in range(HISTORY, 0, -1)]
-    history = read_binned(scope, starts, tuple(Kind), _all, now_ns, plain=True)
     day_bounds = [*last.day_bounds_ns(zone)[:-1], *week.day_bounds_ns(zone)]
-    days = read_binned(scope, day_bounds, (Kind.RUN,), _by_day, now_ns, plain=True)
+    (before, after), history, days = read_binned(scope, [
+        BinnedQuestion(bounds=bounds, places_of=_places), BinnedQuestion(bounds=starts, places_of=_all, plain=True),
+        BinnedQuestion(bounds=day_bounds, places_of=_by_day, kinds=(Kind.RUN,), plain=True),
+    ], now_ns)  # fmt: skip
     return Told(
-        project=project.slug, project_name=project.name, week=week, zone=zone, now_ns=now_ns, before=before,
-        after=after, history=history, days=days, currency=read_pricing(scope).currency,
+        project=project.slug, project_name=project.name, week=week, zone=zone, now_ns=now_ns,
+        weeks=Weeks(before, after), history=history, days=days, currency=read_pricing(scope).currency,
         deploys=_deploys(scope, week, zone),
     )  # fmt: skip
 
@@ -54,7 +56,8 @@ def read_totals(project: Project, weeks: Sequence[Week], now_ns: int) -> list[Bi
     """Of weeks that follow each other, all runs of each."""
     zone = ZoneInfo(project.zone)
     bounds = [week.range_ns(zone)[0] for week in weeks] + [weeks[-1].range_ns(zone)[1]]
-    return read_binned(Scope(project_id=project.pk), bounds, (Kind.RUN,), _all, now_ns, plain=True)
+    asked = BinnedQuestion(bounds=bounds, places_of=_all, kinds=(Kind.RUN,), plain=True)
+    return read_binned(Scope(project_id=project.pk), [asked], now_ns)[0]
 
 
 def read_worth(project: Project, report: Report, now_ns: int) -> list[WorthRun]:
@@ -65,26 +68,20 @@ def read_worth(project: Project, report: Report, now_ns: int) -> list[WorthRun]:
     of_all_ns = report.measures[0].rows[1].change.after
     p95_ns = next((row.p95.after for row in report.movers[0].rows if service and row.name == service), of_all_ns)
     within = RunFilter(from_unix_ns=report.from_unix_ns, to_unix_ns=report.to_unix_ns, service=service, limit=3)
-    questions = [
-        ("the slowest", replace(within, sort="slowest")),
-        ("slower than nineteen in twenty", replace(within, min_wall_ns=round(p95_ns or 0))),
-        ("failed", replace(within, status="error")),
-        (AMONG, replace(within, sort="slowest")),
-    ]
+    slowest = find_runs(scope, replace(within, sort="slowest"), now_ns, WORTH_BUDGET_S, WORTH_HOURS)
+    slow = find_runs(scope, replace(within, min_wall_ns=round(p95_ns or 0)), now_ns, WORTH_BUDGET_S)
+    failed = find_runs(scope, replace(within, status="error"), now_ns, WORTH_BUDGET_S)
+    first = "the slowest" if slowest.looked_from_unix_ns is None else AMONG  # not all were looked at
     found: dict[str, WorthRun] = {}
-    for why, wanted in questions:
-        if len(found) == WORTH:
-            break
-        page = find_runs(scope, wanted, now_ns, WORTH_BUDGET_S)
-        if page.looked_from_unix_ns is not None and wanted.sort == "slowest":
-            why = AMONG  # not all were looked at
-        for run in page.runs:
-            if run.run_id not in found:
-                found[run.run_id] = WorthRun(
-                    run_id=run.run_id, service=run.service, name=run.name, why=why, wall_ns=run.wall_ns,
-                    totals_ns={**run.stages_ns, **run.outside_ns},
-                )  # fmt: skip
-                break
+    for why, page, most in (
+        (first, slowest, 1), ("slower than nineteen in twenty", slow, 1), ("failed", failed, 1), (AMONG, slowest, WORTH)
+    ):  # fmt: skip
+        new = [run for run in page.runs if run.run_id not in found]
+        for run in new[: min(most, WORTH - len(found))]:
+            found[run.run_id] = WorthRun(
+                run_id=run.run_id, service=run.service, name=run.name, why=why, wall_ns=run.wall_ns,
+                totals_ns={**run.stages_ns, **run.outside_ns},
+            )  # fmt: skip
     return list(found.values())
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from email.utils import make_msgid
+from typing import Any
 
 import msgspec
 from django.db import transaction
@@ -37,7 +38,7 @@ def show_report(project: Project, week: Week, now_ns: int, *, anew: bool = False
         return Shown(report=make_report(project, week, now_ns), sent_unix_ns=None, later=[])
     report = _decode(bytes(kept.body))
     try:
-        later = what_changed(report, make_report(project, week, now_ns))
+        later = what_changed(report, make_report(project, week, now_ns, like=report))
     except BadFilter:  # its days are not kept any more, so nothing can be compared
         later = []
     return Shown(report=report, sent_unix_ns=int(kept.made_at.timestamp() * 1e6) * 1000, later=later)
@@ -79,9 +80,16 @@ def what_changed(sent: Report, now: Report) -> list[str]:
     return seen or ["less than its figures show"]
 
 
-def _figures(report: Report) -> Report:
-    """What is compared: runs to open are found within a time and may be others."""
-    return replace(_decode(_encode(report)), worth=[], whole=True, project_name="")
+def _figures(report: Report) -> Any:
+    """What is compared: runs to open are found within a time and may be others, and how an interval is worked out is no
+    matter of data."""
+    return _without_intervals(msgspec.to_builtins(replace(report, worth=[], whole=True, project_name="")))
+
+
+def _without_intervals(told: Any) -> Any:
+    if isinstance(told, dict):
+        return {name: _without_intervals(value) for name, value in told.items() if name not in ("low", "high")}
+    return [_without_intervals(value) for value in told] if isinstance(told, list | tuple) else told
 
 
 def _time(ns: float | None) -> figures.Figure:

@@ -25,6 +25,8 @@ _WALL, _INPUT, _CACHED, _OUTPUT = (
 def cell_cost(rates: Rates | None, flags: int, cell: Part) -> Cost:
     """Of the calls of a cell that ended while these rates were valid. Cells that were counted before calls without
     tokens had keys of their own may mix them with others: nobody knows then what these cost."""
+    if rates is None:
+        return Cost(unknown=cell.known(_WALL))
     count, asked, cached, answered = map(cell.known, (_WALL, _INPUT, _CACHED, _OUTPUT))
     if flags & _UNTOLD or not asked == answered == count:
         return Cost(unknown=count)

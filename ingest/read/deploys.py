@@ -27,13 +27,23 @@ FIRST_DAYS = """
     SELECT key_id, min(start_unix_ns) FROM ingest_rollup WHERE project_id = %s AND step = %s AND kind = 0
       AND start_unix_ns > %s AND start_unix_ns < %s AND key_id = ANY(%s::int[]) GROUP BY key_id
 """
-FIRST_HOUR = """
-    SELECT min(start_unix_ns) FROM ingest_rollup WHERE project_id = %s AND step = %s AND kind = 0
-      AND start_unix_ns >= %s AND start_unix_ns < %s AND key_id = ANY(%s::int[])
+# Of several versions at once: to plan a question over all partitions takes longer than to answer it.
+FIRST_HOURS = """
+    SELECT wanted.place, min(hour.start_unix_ns)
+    FROM unnest(%s::int[], %s::int[], %s::bigint[]) AS wanted (place, key_id, day_ns) CROSS JOIN LATERAL (
+        SELECT start_unix_ns FROM ingest_rollup
+        WHERE project_id = %s AND step = %s AND kind = 0 AND key_id = wanted.key_id
+          AND start_unix_ns >= wanted.day_ns AND start_unix_ns < wanted.day_ns + %s OFFSET 0
+    ) AS hour GROUP BY wanted.place
 """
-FIRST_RUN = """
-    SELECT min(start_unix_ns) FROM ingest_run WHERE project_id = %s AND service = %s AND version = %s
-      AND end_unix_ns >= %s AND end_unix_ns < %s AND day >= %s
+FIRST_RUNS = """
+    SELECT wanted.place, run.start_unix_ns
+    FROM unnest(%s::int[], %s::text[], %s::text[], %s::bigint[]) AS wanted (place, service, version, hour_ns)
+    CROSS JOIN LATERAL (
+        SELECT min(start_unix_ns) AS start_unix_ns FROM ingest_run
+        WHERE project_id = %s AND service = wanted.service AND version = wanted.version AND day >= %s
+          AND end_unix_ns >= wanted.hour_ns AND end_unix_ns < wanted.hour_ns + %s
+    ) AS run
 """
 
 
@@ -90,28 +100,35 @@ def _seen(cursor: Any, scope: Scope, from_ns: int, to_ns: int) -> Iterable[Deplo
     for key_id, day_ns in cursor.fetchall():
         days[keys[key_id]] = min(day_ns, days.get(keys[key_id], day_ns))
         ids[keys[key_id]].append(key_id)
-    firsts = {}
+    firsts, asked = dict(days), []
     for named, day_ns in days.items():
         # Only of services with several versions, of which this came within the range or at its edge, more is asked.
         several = any(other != named and other[0] == named[0] for other in days)
-        if (several and day_ns + LONGEST_DAY_NS > from_ns) or (several and named[1] is None):
-            firsts[named] = _first_run(cursor, scope, named, day_ns, ids[named])
-        else:
-            firsts[named] = day_ns
+        if several and (day_ns + LONGEST_DAY_NS > from_ns or named[1] is None):
+            asked.append(named)
+    firsts.update(_first_runs(cursor, scope, {named: (days[named], ids[named]) for named in asked}))
     for (service, version), at_ns in firsts.items():
         before = any(name == service and other != version and ns < at_ns for (name, other), ns in firsts.items())
         if version is not None and before:
             yield Deploy(service=service, version=version, at_unix_ns=at_ns, source=SEEN)
 
 
-def _first_run(
-    cursor: Any, scope: Scope, named: tuple[str, str | None], day_ns: int, key_ids: list[int]
-) -> int:  # fmt: skip
-    """When the first of its runs began that ended in the first hour that has any; as exact as what is still kept."""
-    cursor.execute(FIRST_HOUR, [scope.project_id, int(Step.HOUR), day_ns, day_ns + LONGEST_DAY_NS, key_ids])
-    (hour_ns,) = cursor.fetchone()
-    if hour_ns is None or named[1] is None:
-        return day_ns if hour_ns is None else int(hour_ns)
-    cursor.execute(FIRST_RUN, [scope.project_id, *named, hour_ns, hour_ns + HOUR_NS, first_day(hour_ns)])
-    (first_ns,) = cursor.fetchone()
-    return int(hour_ns if first_ns is None else first_ns)
+def _first_runs(
+    cursor: Any, scope: Scope, asked: dict[tuple[str, str | None], tuple[int, list[int]]]
+) -> dict[tuple[str, str | None], int]:
+    """By service and version, given with the first day and its keys: when the first of its runs began that ended in the
+    first hour that has any; as exact as what is still kept."""
+    named = list(asked)
+    cells = [(at, key_id, asked[one][0]) for at, one in enumerate(named) for key_id in asked[one][1]]
+    if not cells:
+        return {}
+    cursor.execute(
+        FIRST_HOURS, [*map(list, zip(*cells, strict=True)), scope.project_id, int(Step.HOUR), LONGEST_DAY_NS]
+    )
+    hours = {named[at]: int(hour_ns) for at, hour_ns in cursor.fetchall()}
+    told = [(at, *one, hours[one]) for at, one in enumerate(named) if one[1] is not None and one in hours]
+    if told:
+        first = first_day(min(hours.values()))
+        cursor.execute(FIRST_RUNS, [*map(list, zip(*told, strict=True)), scope.project_id, first, HOUR_NS])
+        hours.update((named[at], int(first_ns)) for at, first_ns in cursor.fetchall() if first_ns is not None)
+    return hours

@@ -72,7 +72,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class _End:
+class End:
     """A stretch within a step: where it begins and ends, how many samples, means and maxima of gauges."""
 
     step: int
@@ -93,18 +93,19 @@ def steps(
 ) -> dict[int, dict[int, Step]]:
     """By target and step. ``targets`` are their intervals in milliseconds by id; of a step without samples there is
     none. A difference counts in the step in which it ends."""
-    ends = _read_ends(scope, targets, from_ns, to_ns, step_ns)
-    samples = _read_samples([(t, at) for t, found in ends.items() for end in found for at in (end.first, end.last)])
+    ends = read_ends(scope, targets, from_ns, to_ns, step_ns)
+    samples = read_samples([(t, at) for t, found in ends.items() for end in found for at in (end.first, end.last)])
     made: dict[int, dict[int, Step]] = {}
     for target, found in ends.items():
-        made[target] = _steps(target, found, samples, longest_gap_ns(targets[target]), metrics)
+        made[target] = steps_of(target, found, samples, longest_gap_ns(targets[target]), metrics)
     return made
 
 
-def _steps(
-    target: int, ends: Sequence[_End], samples: dict[tuple[int, int], tuple[Sample, str]], gap_ns: int,
+def steps_of(
+    target: int, ends: Sequence[End], samples: dict[tuple[int, int], tuple[Sample, str]], gap_ns: int,
     metrics: Collection[str] | None,
 ) -> dict[int, Step]:  # fmt: skip
+    """Of a target's stretches in the order of time, and of the samples at their ends."""
     made: dict[int, Step] = defaultdict(Step)
     had: tuple[Sample, int] | None = None
     for end in ends:
@@ -135,7 +136,7 @@ def _between(
     return told if told.seconds * NS <= gap_ns else None
 
 
-def _add_gauges(step: Step, end: _End) -> None:
+def _add_gauges(step: Step, end: End) -> None:
     whole = step.scrapes + end.scrapes
     means, most = end.gauges[::2], end.gauges[1::2]
     for name, mean, top in zip(("running", "waiting", "kv_usage"), means, most, strict=True):
@@ -147,9 +148,9 @@ def _add_gauges(step: Step, end: _End) -> None:
     step.scrapes = whole
 
 
-def _read_ends(scope: Scope, targets: dict[int, int], from_ns: int, to_ns: int, step_ns: int) -> dict[int, list[_End]]:
+def read_ends(scope: Scope, targets: dict[int, int], from_ns: int, to_ns: int, step_ns: int) -> dict[int, list[End]]:
     since = from_ns - max(map(longest_gap_ns, targets.values()), default=0)
-    found: dict[int, list[_End]] = {target: [] for target in targets}
+    found: dict[int, list[End]] = {target: [] for target in targets}
     with connection.cursor() as cursor:
         cursor.execute(
             ENDS.format(where=WHERE),
@@ -159,11 +160,11 @@ def _read_ends(scope: Scope, targets: dict[int, int], from_ns: int, to_ns: int, 
             },
         )  # fmt: skip
         for target, step, stretch, first, last, scrapes, *gauges in cursor.fetchall():
-            found[target].append(_End(step, stretch, first, last, scrapes, tuple(gauges)))
+            found[target].append(End(step, stretch, first, last, scrapes, tuple(gauges)))
     return found
 
 
-def _read_samples(wanted: Sequence[tuple[int, int]]) -> dict[tuple[int, int], tuple[Sample, str]]:
+def read_samples(wanted: Sequence[tuple[int, int]]) -> dict[tuple[int, int], tuple[Sample, str]]:
     if not wanted:
         return {}
     wanted = list(dict.fromkeys(wanted))

@@ -76,6 +76,13 @@ class Sums:
         fitting = [cell for flags, cell in self._of(kind) if not flags & without]
         return add_columns(cell.column(at) for cell in fitting), sum(cell.sums[at] for cell in fitting)
 
+    def mean(self, kind: Kind, metric: str) -> float | None:
+        """Of what every item has (a run its stages), without adding up bins; of the same items as ``bins``."""
+        at, without = _AT[kind][metric], int(_WITHOUT[kind].get(metric, 0))
+        fitting = [cell for flags, cell in self._of(kind) if not flags & without]
+        count = sum(cell.count for cell in fitting)
+        return sum(cell.sums[at] for cell in fitting) / count if count else None
+
     def completion(self) -> list[Band]:
         """Completed runs by band of their TTFT, which is that of a final answer: without one a run is in none."""
         at = _AT[Kind.RUN]["ttft"]

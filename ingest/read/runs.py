@@ -15,6 +15,7 @@ from ingest.prices import read_pricing
 from ingest.read import attributes
 from ingest.read.budget import Budget
 from ingest.read.costing import cost_sql, price_runs
+from ingest.read.heights import Heights
 from ingest.read.query.fields import STAGES
 from ingest.read.query.parser import parse
 from ingest.read.query.sql import equal_sql, query_sql
@@ -55,6 +56,13 @@ ORDERS = {
     "fastest": "-wall_ns",
     **{f"{name}.up": f"coalesce(-{column}, {-(2**62)})" for name, column in _BY.items() if name != "wall"},
 }
+
+
+# Of these rollups tell how high the highest of an hour is.
+HEIGHTS = {
+    "slowest": "wall", "ttft": "ttft", "first_token": "first_token", "ttft_sum": "ttft_sum", "tokens": "input_tokens",
+    "tokens_out": "output_tokens", **{stage: stage for stage in STAGES},
+}  # fmt: skip
 
 
 class BadFilter(ValueError):
@@ -98,11 +106,14 @@ class RunFilter:
             raise BadFilter(f"q, character {bad.at + 1}: {bad.message}", bad.at) from bad
 
 
-def find_runs(scope: Scope, wanted: RunFilter, now_ns: int, budget_s: float = BUDGET_S) -> RunPage:
+def find_runs(
+    scope: Scope, wanted: RunFilter, now_ns: int, budget_s: float = BUDGET_S, most_hours: int | None = None
+) -> RunPage:
     """One page of runs. Raises BadFilter for an order, status or cursor that does not exist.
 
     An index gives the newest runs, those of a session and those of a user. Others are looked for newest first where
-    they may be, until the time is up; then ``looked_from_unix_ns`` says how far that came.
+    they may be, until the time is up; then ``looked_from_unix_ns`` says how far that came. Where an order is by
+    what rollups know the highest of, ``most_hours`` ends the search too: many may be as high, as far as bins tell.
     """
     order = ORDERS.get(wanted.sort)
     if order is None:
@@ -129,9 +140,13 @@ def find_runs(scope: Scope, wanted: RunFilter, now_ns: int, budget_s: float = BU
         else:
             before_ns = LAST_NS if wanted.to_unix_ns is None else wanted.to_unix_ns
             before_ns = min(before_ns, place[0] + 1) if place and by_time else before_ns
-            spaces = windows(cursor, scope.project_id, wanted, before_ns, now_ns)
-            enough = limit + 1 if by_time else None
-            rows, looked_from_ns = page.search(cursor, spaces, enough, before_ns, Budget(budget_s))
+            budget = Budget(budget_s)
+            if wanted.sort in HEIGHTS:
+                heights = Heights(cursor, scope.project_id, wanted, HEIGHTS[wanted.sort], before_ns)
+                rows, looked_from_ns = page.search_highest(cursor, heights, limit + 1, budget, most_hours)
+            else:
+                spaces = windows(cursor, scope.project_id, wanted, before_ns, now_ns)
+                rows, looked_from_ns = page.search(cursor, spaces, limit + 1 if by_time else None, before_ns, budget)
         more = len(rows) > limit
         rows = rows[:limit]
         runs = [as_run(row, now_ns) for row in rows]
@@ -206,6 +221,27 @@ class _Page:
             before_ns, at_once = together[-1].from_ns, min(2 * at_once, WINDOWS_AT_ONCE)
         return found, None
 
+    def search_highest(
+        self, cursor: Any, heights: Heights, enough: int, budget: Budget, most_hours: int | None
+    ) -> tuple[list[dict[str, Any]], int | None]:
+        """Rows in order, from where the highest are to where all are lower than those that were found. If the time is
+        up before, until when there were some at which nobody has looked."""
+        found: list[dict[str, Any]] = []
+        spaces, at_once, looked_at = iter(heights), 1, 0
+        while together := list(islice(spaces, at_once)):
+            if len(found) >= enough:
+                together = [height for height in together if height.most >= found[enough - 1]["place"]]
+                if not together:
+                    break
+            looked_at += len(together)
+            is_too_far = most_hours is not None and looked_at > most_hours
+            ask = partial(self._within, [height.window for height in together])
+            if is_too_far or (rows := budget.ask(cursor, ask)) is None:
+                return found, max(heights.latest_ns(), *(height.window.to_ns for height in together))
+            found = sorted(found + rows, key=_place, reverse=True)[: LIMIT_MOST + 1]
+            at_once = min(2 * at_once, WINDOWS_AT_ONCE)
+        return found, None
+
     def _within(self, together: list[Window]) -> list[dict[str, Any]]:
         return select(
             f"""SELECT found.* FROM unnest(%s::bigint[], %s::bigint[]) AS space (from_ns, to_ns) CROSS JOIN LATERAL (
@@ -214,7 +250,7 @@ class _Page:
                 ) AS found {self.order}""",
             [
                 [window.from_ns for window in together], [window.to_ns for window in together], *self.parameters,
-                first_day(together[-1].from_ns),
+                first_day(min(window.from_ns for window in together)),
             ],
         )  # fmt: skip
 

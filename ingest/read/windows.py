@@ -52,20 +52,25 @@ def fits(wanted: RunFilter, kind: Kind, key: Key) -> bool:
 def windows(cursor: Any, project_id: int, wanted: RunFilter, before_ns: int, now_ns: int) -> Iterator[Window]:
     """Newest first and apart from each other: all of the filter's range before an instant in which such runs may
     have ended."""
-    cursor.execute(ENDS, [project_id])
-    from_ns, last_ns = cursor.fetchone()
-    if from_ns is None:
+    from_ns, before_ns = within = stored_within(cursor, project_id, wanted, before_ns)
+    if from_ns >= before_ns:
         return
-    before_ns = min(before_ns, last_ns + 1)
-    if wanted.from_unix_ns is not None:
-        from_ns = max(from_ns, wanted.from_unix_ns)
     told = wanted.status != "open" and keys_narrow(wanted)
-    within = Window(from_ns, before_ns)
     for window in _told(cursor, project_id, wanted, within) if told else _slices(within, now_ns):
         clipped = Window(max(window.from_ns, from_ns), min(window.to_ns, before_ns))
         if clipped.from_ns < clipped.to_ns:
             yield clipped
             before_ns = clipped.from_ns
+
+
+def stored_within(cursor: Any, project_id: int, wanted: RunFilter, before_ns: int) -> Window:
+    """The filter's range before an instant, as far as there are runs."""
+    cursor.execute(ENDS, [project_id])
+    from_ns, last_ns = cursor.fetchone()
+    if from_ns is None:
+        return Window(0, 0)
+    from_ns = from_ns if wanted.from_unix_ns is None else max(from_ns, wanted.from_unix_ns)
+    return Window(from_ns, min(before_ns, last_ns + 1))
 
 
 def _slices(within: Window, now_ns: int) -> Iterator[Window]:
@@ -79,14 +84,21 @@ def _slices(within: Window, now_ns: int) -> Iterator[Window]:
 
 def _told(cursor: Any, project_id: int, wanted: RunFilter, within: Window) -> Iterator[Window]:
     """By the ends of windows. What is not folded yet may be anything."""
+    waiting = sorted(waiting_windows(cursor, project_id), key=lambda window: -window.to_ns)
+    hours = _hours(cursor, project_id, fitting_keys(cursor, project_id, wanted), within)
+    yield from heapq.merge(waiting, hours, key=lambda window: -window.to_ns)
+
+
+def waiting_windows(cursor: Any, project_id: int) -> list[Window]:
+    """Of what is not folded yet."""
     cursor.execute(WAITING, [project_id])
-    waiting = [Window(first * MINUTE_NS, (last + 1) * MINUTE_NS) for first, last in cursor.fetchall()]
-    waiting.sort(key=lambda window: -window.to_ns)
+    return [Window(first * MINUTE_NS, (last + 1) * MINUTE_NS) for first, last in cursor.fetchall()]
+
+
+def fitting_keys(cursor: Any, project_id: int, wanted: RunFilter) -> list[int]:
+    """Keys of runs under which something that fits may count."""
     keys = read_keys(cursor, project_id).items()
-    fitting = [key_id for key_id, key in keys if key.is_other or fits(wanted, Kind.RUN, key)]
-    yield from heapq.merge(
-        waiting, _hours(cursor, project_id, fitting, within), key=lambda window: -window.to_ns
-    )  # fmt: skip
+    return [key_id for key_id, key in keys if key.is_other or fits(wanted, Kind.RUN, key)]
 
 
 def _hours(cursor: Any, project_id: int, key_ids: list[int], within: Window) -> Iterator[Window]:

@@ -49,16 +49,29 @@ def bin_sql(column: str) -> str:
     return f"CASE WHEN {column} < 1 THEN {ZERO_BIN} ELSE ceil(ln({column}::float8) / {LOG_GAMMA!r})::int END"
 
 
+class Ordered:
+    """Bins in their order, for those who ask several things of the same ones."""
+
+    def __init__(self, bins: Mapping[int, int]) -> None:
+        self.order = sorted(bins)
+        self.counts = list(map(bins.__getitem__, self.order))
+        self.seen = list(accumulate(self.counts))
+        self.count = self.seen[-1] if self.seen else 0
+
+    def at(self, place: float) -> int:
+        """The value that stands for the bin that holds a place among the values in their order, from 0 on."""
+        return midpoint(self.order[min(bisect_right(self.seen, place), len(self.order) - 1)])
+
+    def quantile(self, q: float) -> int | None:
+        """The value below which a share ``q`` of the counted values lies, within 1 %; None without values."""
+        return self.at(q * (self.count - 1)) if self.count else None
+
+
 def quantile(bins: Mapping[int, int], q: float) -> int | None:
-    """The value below which a share ``q`` of the counted values lies, within 1 %; None without values."""
-    return quantiles(bins, (q,))[0]
+    return Ordered(bins).quantile(q)
 
 
 def quantiles(bins: Mapping[int, int], shares: Sequence[float]) -> list[int | None]:
     """Several at once, for which the bins are put in order but once."""
-    order = sorted(bins)
-    seen = list(accumulate(map(bins.__getitem__, order)))
-    if not seen or not seen[-1]:
-        return [None] * len(shares)
-    last = len(order) - 1
-    return [midpoint(order[min(bisect_right(seen, q * (seen[-1] - 1)), last)]) for q in shares]
+    ordered = Ordered(bins)
+    return [ordered.quantile(q) for q in shares]

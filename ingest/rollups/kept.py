@@ -128,7 +128,8 @@ def read_placed(
                 piles[at, place].add(part)
             else:
                 piles[at, place] = Pile(part)
-    return piles
+    same: dict[tuple[int, ...], Pile] = {}  # a service and its only agent, say: added up once
+    return {place: same.setdefault(pile.identity, pile) for place, pile in piles.items()}
 
 
 def read_keys(cursor: Any, project_id: int) -> dict[int, Key]:

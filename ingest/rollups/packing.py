@@ -104,6 +104,35 @@ def numbered(packed: PackedCell) -> Iterable[tuple[int, PackedBins]]:
     return packed.bins.items() if isinstance(packed.bins, dict) else enumerate(packed.bins)
 
 
+class GlancedCell(msgspec.Struct, array_like=True, gc=False):
+    """The same of which few metrics are looked at: their bins are decoded when they are."""
+
+    sums: list[int | str]
+    bins: dict[int, msgspec.Raw] | list[msgspec.Raw]
+    errors: dict[str, int]
+    ones: list[int] = []
+
+
+glance = msgspec.msgpack.Decoder(GlancedCell).decode
+decode_bins = msgspec.msgpack.Decoder(PackedBins).decode
+
+
+def bins_of(cell: PackedCell | GlancedCell, metric: int) -> PackedBins | None:
+    """Without those that are listed one by one; None where there are no others."""
+    told = cell.bins.get(metric) if isinstance(cell.bins, dict) else cell.bins[metric]
+    return decode_bins(told) if isinstance(told, msgspec.Raw) else told
+
+
+def top_bin(body: bytes, metric: int) -> int | None:
+    """The highest bin of a metric that a stored cell counts something in; None without any."""
+    cell = glance(body)
+    bins = bins_of(cell, metric) or {}
+    tops = list(bins) if isinstance(bins, dict) else [bins[0] + len(bins[2]) * 8 // LANE_BITS - 1]
+    base = metric * ONES + 1
+    tops += [code - base for code in cell.ones if base <= code < base + ONES]
+    return max(tops, default=None)
+
+
 def pack_cell(cell: Cell) -> bytes:
     return _encode(_plain(cell))
 

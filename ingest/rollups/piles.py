@@ -21,12 +21,13 @@ from ingest.rollups.packing import (
     CLOSE_FROM,
     LANE_BITS,
     ONES,
+    GlancedCell,
     PackedBins,
     PackedCell,
-    numbered,
+    bins_of,
+    glance,
     one_by_one,
     side_by_side,
-    unpack_plain,
 )
 
 
@@ -72,10 +73,11 @@ class Stored:
         self._bodies, self._given = bodies, packed
         self._columns: dict[int, Column] = {}
         self._known: dict[int, int] = {}
+        self._bins: dict[int, list[PackedBins]] = {}  # by metric, without those that are listed one by one
 
     @cached_property
-    def _packed(self) -> list[PackedCell]:
-        return [*self._given, *map(unpack_plain, self._bodies)]
+    def _packed(self) -> list[PackedCell | GlancedCell]:
+        return [*self._given, *map(glance, self._bodies)]
 
     @cached_property
     def sums(self) -> list[int]:
@@ -89,20 +91,18 @@ class Stored:
     def errors(self) -> dict[str, int]:
         return _all_errors(one.errors for one in self._packed)
 
-    @cached_property
-    def _bins(self) -> list[list[PackedBins]]:
-        """By metric, without those that are listed one by one."""
-        columns: list[list[PackedBins]] = [[] for _ in self._packed[0].sums]
-        for one in self._packed:
-            for metric, bins in numbered(one):
-                columns[metric].append(bins)
-        return columns
+    def _bins_of(self, metric: int) -> list[PackedBins]:
+        if metric not in self._bins:
+            told = [bins_of(one, metric) for one in self._packed]
+            self._bins[metric] = [bins for bins in told if bins]
+        return self._bins[metric]
 
     @cached_property
     def _listed(self) -> tuple[list[int], list[int]]:
         """What is listed one by one: metric and bin as one number, ascending, and how often."""
         codes = Counter(chain.from_iterable([one.ones for one in self._packed]))
-        return sorted(codes), [codes[code] for code in sorted(codes)]
+        ordered = sorted(codes)
+        return ordered, list(map(codes.__getitem__, ordered))
 
     def _listed_of(self, metric: int) -> dict[int, int]:
         codes, counts = self._listed
@@ -112,13 +112,13 @@ class Stored:
 
     def known(self, metric: int) -> int:
         if metric not in self._known:
-            told = [sum(bins.values()) if isinstance(bins, dict) else bins[1] for bins in self._bins[metric]]
+            told = [sum(bins.values()) if isinstance(bins, dict) else bins[1] for bins in self._bins_of(metric)]
             self._known[metric] = sum(told) + sum(self._listed_of(metric).values())
         return self._known[metric]
 
     def column(self, metric: int) -> Column:
         if metric not in self._columns:
-            told, listed = self._bins[metric], self._listed_of(metric)
+            told, listed = self._bins_of(metric), self._listed_of(metric)
             apart = [bins for bins in told if isinstance(bins, dict)]
             close = [Close(b[0], b[1], int.from_bytes(b[2], "little")) for b in told if not isinstance(b, dict)]
             self._columns[metric] = _together([*apart, listed] if listed else apart, close)
@@ -132,6 +132,11 @@ class Pile:
         self._parts = list(parts)
         self._columns: dict[int, Column] = {}
         self._sums: Sequence[int] | None = None
+
+    @property
+    def identity(self) -> tuple[int, ...]:
+        """Piles with the same parts tell the same."""
+        return tuple(map(id, self._parts))
 
     def add(self, part: Part) -> None:
         assert not self._columns, "a pile that was looked at takes no more"

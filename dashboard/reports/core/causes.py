@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass
 from enum import StrEnum
 
-from dashboard.reports.core.facts import Binned, Facts, facts_of, names
+from dashboard.reports.core.facts import Facts, Weeks
 from dashboard.reports.core.noise import CLAIM_Z, LEAST_CHANGE, Change, share_change
 from dashboard.reports.core.parts import Cause as Where
 from dashboard.reports.core.parts import Split
@@ -57,11 +57,10 @@ class Cause:
 
 
 def explain(
-    service: str | None, before: Binned, after: Binned, split: Split, direction: int, only: str | None = None
+    service: str | None, weeks: Weeks, split: Split, direction: int, only: str | None = None
 ) -> Cause:
     """The cause of a service's change in a direction, 1 for slower, -1 for faster; of one stage's if ``only`` it
     moved."""
-    facts = facts_of(("service", service), before, after)
     by_group = {
         group: sum(
             split.ns(cause=where, service=service, owner=owner) for where in (Where.MODELS, Where.WITHIN)
@@ -75,20 +74,18 @@ def explain(
     stage = only or max(GROUPS[group], key=lambda owner: direction * split.ns(service=service, owner=owner))
     if service is None:  # the API cannot ask for those without a service alone, so nothing beneath could be checked
         return Cause(why=Why.STAGE, service=service, stage=stage)
-    swapped = _swapped(service, stage, before, after, split, direction)
+    swapped = _swapped(service, stage, weeks, split, direction)
     if swapped:
         return swapped
     finders = {"tools": _tool, "reading": _reading, "writing": _writing}
-    found = finders[group](service, stage, facts, before, after, direction) if group in finders else None
+    found = finders[group](service, stage, weeks, direction) if group in finders else None
     return found or Cause(why=Why.STAGE, service=service, stage=stage)
 
 
-def _swapped(
-    service: str | None, stage: str, before: Binned, after: Binned, split: Split, direction: int
-) -> Cause | None:
+def _swapped(service: str | None, stage: str, weeks: Weeks, split: Split, direction: int) -> Cause | None:
     mixed, within = (split.ns(cause=where, service=service) for where in (Where.MODELS, Where.WITHIN))
     moved = mixed + within
-    shares = {model: _model_share(service, model, before, after) for model in _models(service, before, after)}
+    shares = {model: _model_share(service, model, weeks) for model in _models(service, weeks)}
     risen = [m for m, s in shares.items() if s.rose and (s.difference or 0) >= MOVED_SHARE]
     fallen = [m for m, s in shares.items() if s.fell and -(s.difference or 0) >= MOVED_SHARE]
     if not risen or not fallen or direction * mixed * 2 < direction * moved:
@@ -100,29 +97,24 @@ def _swapped(
     )  # fmt: skip
 
 
-def _models(service: str | None, *weeks: Binned) -> list[str]:
-    units = {place for week in weeks for place in week if isinstance(place, tuple) and place[:2] == ("unit", service)}
-    return sorted({model for _, _, models in units for model in models})
+def _models(service: str | None, weeks: Weeks) -> list[str]:
+    return sorted({model for place in weeks.places("unit", service) for model in place[2]})
 
 
-def _model_share(service: str | None, model: str, before: Binned, after: Binned) -> Change:
-    told = []
-    for week in (before, after):
-        units = [(p, sums) for p, sums in week.items() if isinstance(p, tuple) and p[:2] == ("unit", service)]
-        told.append((sum(s.runs for p, s in units if model in p[2]), sum(s.runs for _, s in units)))
+def _model_share(service: str | None, model: str, weeks: Weeks) -> Change:
+    units = [(place, weeks.facts(place).counts(Kind.RUN)) for place in weeks.places("unit", service)]
+    told = [
+        (sum(n[at] for place, n in units if model in place[2]), sum(n[at] for _, n in units))
+        for at in range(2)
+    ]
     return share_change(told[0], told[1])
 
 
-def _tool(
-    service: str | None, stage: str, _facts: Facts, before: Binned, after: Binned, direction: int
-) -> Cause | None:
-    tools = [
-        place[2] for place in {*before, *after} if isinstance(place, tuple) and place[:2] == ("service tool", service)
-    ]
-    runs = facts_of(("service", service), before, after).counts(Kind.RUN)
+def _tool(service: str | None, stage: str, weeks: Weeks, direction: int) -> Cause | None:
+    runs = weeks.facts(("service", service)).counts(Kind.RUN)
     best: tuple[float, Cause] | None = None
-    for tool in sorted(tools, key=str):
-        mine = facts_of(("service tool", service, tool), before, after)
+    for place in sorted(weeks.places("service tool", service), key=str):
+        mine, tool = weeks.facts(place), place[2]
         counts, mean = mine.counts(Kind.TOOL), mine.mean(Kind.TOOL, "wall")
         if not all(counts) or not all(runs) or mean.before is None or mean.after is None:
             continue
@@ -156,18 +148,16 @@ def _often(counts: tuple[int, int], runs: tuple[int, int]) -> Change:
     )  # fmt: skip
 
 
-def _reading(
-    service: str | None, stage: str, facts: Facts, _before: Binned, _after: Binned, direction: int
-) -> Cause | None:
+def _reading(service: str | None, stage: str, weeks: Weeks, direction: int) -> Cause | None:
+    facts = weeks.facts(("service", service))
     hits = facts.cache_hits
     if hits.claimed and hits.fell == (direction > 0):
         return Cause(why=Why.CACHE, service=service, stage=stage, change=hits)
     return _more_calls(service, stage, facts, direction) or _tokens(service, stage, facts, Why.INPUT, direction)
 
 
-def _writing(
-    service: str | None, stage: str, facts: Facts, _before: Binned, _after: Binned, direction: int
-) -> Cause | None:
+def _writing(service: str | None, stage: str, weeks: Weeks, direction: int) -> Cause | None:
+    facts = weeks.facts(("service", service))
     found = _more_calls(service, stage, facts, direction) or _tokens(service, stage, facts, Why.OUTPUT, direction)
     if found:
         return found
@@ -207,15 +197,15 @@ class Shift:
     ns: int
 
 
-def shifts(before: Binned, after: Binned, split: Split) -> list[Shift]:
+def shifts(weeks: Weeks, split: Split) -> list[Shift]:
     """Services whose share of the runs moved beyond the noise, those that moved the mean most first; none where the mix
     moved the mean by less than is worth a word."""
     if abs(split.ns(cause=Where.SERVICES)) < LEAST_CHANGE * split.before_ns:
         return []
-    totals = facts_of(("all",), before, after).counts(Kind.RUN)
+    totals = weeks.facts(("all",)).counts(Kind.RUN)
     found = []
-    for service in names("service", before, after):
-        counts = facts_of(("service", service), before, after).counts(Kind.RUN)
+    for service in weeks.names("service"):
+        counts = weeks.facts(("service", service)).counts(Kind.RUN)
         share = share_change((counts[0], totals[0]), (counts[1], totals[1]))
         if share.claimed:
             found.append(Shift(service=service, share=share, ns=split.ns(cause=Where.SERVICES, service=service)))

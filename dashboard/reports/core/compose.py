@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 import statistics
 from collections.abc import Iterator, Sequence
 
 from dashboard.reports.core.breaks import Day, find_break
 from dashboard.reports.core.causes import explain, shifts
-from dashboard.reports.core.facts import OWNER_NAMES, SHARES, Binned, Facts, facts_of, names
+from dashboard.reports.core.engines import EngineRow
+from dashboard.reports.core.facts import OWNER_NAMES, SHARES, Binned, Facts, Weeks
 from dashboard.reports.core.noise import FEW, mean_error
 from dashboard.reports.core.parts import Amount, Split, split_change
 from dashboard.reports.core.parts import Cause as Where
@@ -43,7 +45,7 @@ MEASURES = (
 DIMENSIONS = (
     ("service", Kind.RUN), ("agent", Kind.RUN), ("model", Kind.CALL), ("tool", Kind.TOOL), ("engine", Kind.CALL)
 )  # fmt: skip
-MOST_ROWS, MOST_SENTENCES = 8, 6
+MOST_ROWS, MOST_SENTENCES, MOST_ENGINES = 8, 6, 2
 
 
 def compose(told: Told) -> Report:
@@ -51,8 +53,8 @@ def compose(told: Told) -> Report:
     last = week.shifted(-1)
     (before_ns, _), (from_ns, to_ns) = last.range_ns(zone), week.range_ns(zone)
     speaker = Speaker(week, last.range_ns(zone), (from_ns, to_ns))
-    facts = facts_of(ALL, told.before, told.after)
-    split = split_change(_units(told.before), _units(told.after), OWNER_NAMES)
+    facts = told.weeks.facts(ALL)
+    split = split_change(_units(told.weeks.before), _units(told.weeks.after), OWNER_NAMES)
     moved = _moved(told, split)
     state = _state(facts, moved, told)
     break_at = _break(told, moved[0]) if state is State.CHANGED and moved else None
@@ -68,7 +70,7 @@ def compose(told: Told) -> Report:
         lead=moved[0].service if moved else None,
         movers=[_movers(told, dimension, kind, split, moved) for dimension, kind in DIMENSIONS],
         rates=_rates(facts), completion=_completion(facts), cost=_cost(told, facts), quality=_quality(facts.after),
-        worth=[], deploys=told.deploys,
+        worth=[], deploys=told.deploys, engines=told.engines,
     )  # fmt: skip
 
 
@@ -80,7 +82,8 @@ def _state(facts: Facts, moved: Sequence[Moved], told: Told) -> State:
     if min(facts.before.runs, facts.after.runs) < FEW:
         return State.FEW
     changed = facts.moved or moved or facts.failures.claimed
-    return State.CHANGED if changed or any(_tools(told)) or any(_caches(told)) else State.QUIET
+    beside = any(_tools(told)) or any(_caches(told)) or _engines(told)
+    return State.CHANGED if changed or beside else State.QUIET
 
 
 def _units(week: Binned) -> dict[tuple[str | None, tuple[str, ...]], Amount]:
@@ -99,15 +102,15 @@ def _moved(told: Told, split: Split | None) -> list[Moved]:
     if split is None:
         return []
     found = []
-    for service in names("service", told.before, told.after):
-        facts = facts_of(("service", service), told.before, told.after)
+    for service in told.weeks.names("service"):
+        facts = told.weeks.facts(("service", service))
         direction = facts.moved or (0 if facts.stage is None else 1 if facts.stage[1].rose else -1)
         if direction:
             only = None if facts.moved or facts.stage is None else facts.stage[0]
-            cause = explain(service, told.before, told.after, split, direction, only)
+            cause = explain(service, told.weeks, split, direction, only)
             ns = sum(split.ns(cause=where, service=service, owner=only) for where in (Where.MODELS, Where.WITHIN))
             found.append(Moved(service=service, facts=facts, cause=cause, ns=ns, direction=direction))
-    all_moved = facts_of(ALL, told.before, told.after).moved
+    all_moved = told.weeks.facts(ALL).moved
     return sorted(found, key=lambda m: (m.direction != (all_moved or 1), -abs(m.ns)))
 
 
@@ -116,11 +119,9 @@ def _break(told: Told, mover: Moved) -> int | None:
     first."""
     course = []
     for before, after in zip(told.days[:7], told.days[7:], strict=True):
-        both = [
-            day.get(("service", mover.service), Sums()).bins(Kind.RUN, mover.cause.stage) for day in (before, after)
-        ]
-        means = [total / sum(bins.values()) if bins else None for bins, total in both]
-        error = (mean_error(both[0][0]) ** 2 + mean_error(both[1][0]) ** 2) ** 0.5
+        both = Weeks(before, after).facts(("service", mover.service)).bins(Kind.RUN, mover.cause.stage)
+        means = [total / bins.count if bins.count else None for bins, total in both]
+        error = math.hypot(*(mean_error(bins) for bins, _ in both))
         course.append(Day(before=means[0], after=means[1], error=error))
     return find_break(course) or None
 
@@ -134,12 +135,12 @@ def _say(
         State.EMPTY: lambda: [speaker.empty()],
         State.FIRST: lambda: [speaker.first(facts)],
         State.FEW: lambda: [speaker.few(facts)],
-        State.QUIET: lambda: [speaker.quiet(facts), speaker.nothing_moved()],
+        State.QUIET: lambda: [speaker.quiet(facts), speaker.nothing_moved(engines=told.has_engines)],
     }
     if state in simple:
         return simple[state]()
     assert split is not None
-    shift = shifts(told.before, told.after, split) if facts.moved else []
+    shift = shifts(told.weeks, split) if facts.moved else []
     below: list[Sentence] = []
     if break_at is not None:
         below.append(speaker.since(break_at, moved[0].service, told.deploys))
@@ -159,21 +160,25 @@ def _beside(told: Told, speaker: Speaker, facts: Facts, moved: Sequence[Moved]) 
     said += [speaker.tool_success(tool, tool_facts.tool_success) for tool, tool_facts in _tools(told)]
     named = {m.service for m in moved if m.cause.why == "cache"}
     said += [speaker.cache(s, hits.cache_hits) for s, hits in _caches(told) if s not in named]
-    return said
+    return said + [speaker.engine(row) for row in _engines(told)]
 
 
 def _tools(told: Told) -> Iterator[tuple[str | None, Facts]]:
-    for tool in names("tool", told.before, told.after):
-        facts = facts_of(("tool", tool), told.before, told.after)
+    for tool in told.weeks.names("tool"):
+        facts = told.weeks.facts(("tool", tool))
         if facts.tool_success.claimed:
             yield tool, facts
 
 
 def _caches(told: Told) -> Iterator[tuple[str, Facts]]:
-    for service in names("service", told.before, told.after):
-        facts = facts_of(("service", service), told.before, told.after)
+    for service in told.weeks.names("service"):
+        facts = told.weeks.facts(("service", service))
         if service is not None and facts.cache_hits.claimed:
             yield service, facts
+
+
+def _engines(told: Told) -> list[EngineRow]:
+    return told.engines.changed[:MOST_ENGINES] if told.engines else []
 
 
 def _act(speaker: Speaker, state: State, facts: Facts, slowest: Moved | None) -> Sentence | None:
@@ -185,8 +190,8 @@ def _act(speaker: Speaker, state: State, facts: Facts, slowest: Moved | None) ->
 
 
 def _measure(told: Told, name: str, label: str, kind: Kind, metric: str, path: str) -> Measure:
-    facts = facts_of(ALL, told.before, told.after)
-    former = [week.get(ALL, Sums()).bins(kind, metric)[0] for week in (*told.history, told.before)]
+    facts = told.weeks.facts(ALL)
+    former = [week.get(ALL, Sums()).bins(kind, metric)[0] for week in (*told.history, told.weeks.before)]
     by_week = [quantiles(bins, tuple(SHARES.values())) for bins in former]
     rows = []
     for at, share in enumerate(SHARES):
@@ -212,8 +217,8 @@ def _movers(told: Told, dimension: str, kind: Kind, split: Split | None, moved: 
     """What weighs most first: the change of the mean times how often it happened."""
     reasons = {m.service: m.cause for m in moved}
     rows = []
-    for name in names(dimension, told.before, told.after):
-        facts = facts_of((dimension, name), told.before, told.after)
+    for name in told.weeks.names(dimension):
+        facts = told.weeks.facts((dimension, name))
         counts = facts.counts(kind)
         if not any(counts) or (name is None and dimension in ("engine", "agent")):
             continue

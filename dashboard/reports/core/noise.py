@@ -4,8 +4,8 @@ Counts in bins are a multinomial of as many draws as there were values. Drawing 
 quantile is the same as taking the value at a random rank: the k-th smallest of n uniform numbers follows Beta(k,
 n+1-k) (David and Nagaraja, Order Statistics, 2003, 2.3). So a resampled quantile costs one draw, whatever the number
 of bins, and the intervals are those of the bootstrap. Where both of Beta's parameters are large it is normal but for
-its skew (Cornish and Fisher 1938), drawn at a tenth of the price: off by a few hundredths of its deviation.
-Draws are seeded by what is compared: the same counts give the same digits.
+its skew (Cornish and Fisher 1938): off by a few hundredths of its deviation. Then the same normal draws serve every
+comparison, one set for each week; else they are seeded by what is compared. So the same counts give the same digits.
 
 A change is **claimed** only when it is at least 3 % (3 points for shares), and four times its standard error: a
 report looks at a hundred figures a week, and among so many one in twenty thousand is the least that may be called
@@ -16,12 +16,10 @@ from __future__ import annotations
 
 import math
 import random
-from bisect import bisect_right
-from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import accumulate
+from statistics import NormalDist
 
-from ingest.rollups.bins import ACCURACY, midpoint, quantile
+from ingest.rollups.bins import ACCURACY, Ordered, midpoint
 
 DRAWS = 200
 NORMAL_FROM = 50
@@ -64,14 +62,13 @@ class Change:
         return self.claimed and (self.difference or 0) < 0
 
 
-def quantile_change(before: Mapping[int, int], after: Mapping[int, int], share: float, seed: str) -> Change:
+def quantile_change(before: Ordered, after: Ordered, share: float, seed: str) -> Change:
     """Of the quantile at ``share`` of two weeks' bins."""
-    was, now = quantile(before, share), quantile(after, share)
-    counts = sum(before.values()), sum(after.values())
+    was, now = before.quantile(share), after.quantile(share)
+    counts = before.count, after.count
     if was is None or now is None or min(counts) < 2:
         return _unsure(was, now, *counts)
-    chance = random.Random(seed)
-    drawn = [_resampled(bins, share, chance) for bins in (before, after)]
+    drawn = [_resampled(bins, share, week, seed) for week, bins in enumerate((before, after))]
     differences = sorted(b - a for a, b in zip(*drawn, strict=True))
     spread = math.hypot(*(_log_deviation(values) for values in drawn), ACCURACY)
     claimed = min(counts) >= FEW and _is_claimed(was, now, spread)
@@ -81,17 +78,18 @@ def quantile_change(before: Mapping[int, int], after: Mapping[int, int], share: 
     )  # fmt: skip
 
 
-def mean_change(before: tuple[Mapping[int, int], int], after: tuple[Mapping[int, int], int]) -> Change:
+def mean_change(before: tuple[Ordered, int], after: tuple[Ordered, int]) -> Change:
     """Of the mean of two weeks' (bins, sum of values). A resampled mean is normal about the mean: its deviation follows
     from the bins."""
-    (was, was_error, was_count), (now, now_error, now_count) = _mean(*before), _mean(*after)
-    if was is None or now is None or min(was_count, now_count) < 2:
-        return _unsure(was, now, was_count, now_count)
-    error = math.hypot(was_error, now_error)
+    counts = before[0].count, after[0].count
+    was, now = (total / bins.count if bins.count else None for bins, total in (before, after))
+    if was is None or now is None or min(counts) < 2:
+        return _unsure(was, now, *counts)
+    error = math.hypot(mean_error(before[0]), mean_error(after[0]))
     big = was > 0 and abs(now - was) >= LEAST_CHANGE * was
-    claimed = min(was_count, now_count) >= FEW and big and abs(now - was) > CLAIM_Z * error
+    claimed = min(counts) >= FEW and big and abs(now - was) > CLAIM_Z * error
     return Change(
-        before=was, after=now, before_count=was_count, after_count=now_count, low=now - was - Z95 * error,
+        before=was, after=now, before_count=counts[0], after_count=counts[1], low=now - was - Z95 * error,
         high=now - was + Z95 * error, claimed=claimed,
     )  # fmt: skip
 
@@ -115,17 +113,15 @@ def share_change(before: tuple[int, int], after: tuple[int, int], *, least: floa
 
 
 def weighted_share_change(
-    before: tuple[float | None, Mapping[int, int]], after: tuple[float | None, Mapping[int, int]], one: int
+    before: tuple[float | None, Ordered], after: tuple[float | None, Ordered], one: int
 ) -> Change:
     """Of a share that is itself a sum over a sum (cached of input tokens), given with the bins of each item's own
     share, whose value ``one`` is a share of 1: how far items differ says how sure the whole is."""
     (was, was_bins), (now, now_bins) = before, after
-    counts = sum(was_bins.values()), sum(now_bins.values())
+    counts = was_bins.count, now_bins.count
     if was is None or now is None or min(counts) < 2:
         return _unsure(was, now, *counts)
-    error = math.hypot(
-        *(_deviation(bins) / one / math.sqrt(n) for bins, n in ((was_bins, counts[0]), (now_bins, counts[1])))
-    )
+    error = math.hypot(mean_error(was_bins), mean_error(now_bins)) / one
     claimed = min(counts) >= FEW and abs(now - was) >= LEAST_POINTS and abs(now - was) > CLAIM_Z * error
     return Change(
         before=was, after=now, before_count=counts[0], after_count=counts[1], low=now - was - Z95 * error,
@@ -133,10 +129,9 @@ def weighted_share_change(
     )  # fmt: skip
 
 
-def mean_error(bins: Mapping[int, int]) -> float:
+def mean_error(bins: Ordered) -> float:
     """The standard error of the mean of binned values."""
-    count = sum(bins.values())
-    return _deviation(bins) / math.sqrt(count) if count else math.inf
+    return _deviation(bins) / math.sqrt(bins.count) if bins.count else math.inf
 
 
 def _unsure(was: float | None, now: float | None, was_count: int, now_count: int) -> Change:
@@ -145,23 +140,29 @@ def _unsure(was: float | None, now: float | None, was_count: int, now_count: int
     )  # fmt: skip
 
 
-def _resampled(bins: Mapping[int, int], share: float, chance: random.Random) -> list[int]:
-    order = sorted(bins)
-    seen = list(accumulate(map(bins.__getitem__, order)))
-    count, last = seen[-1], len(order) - 1
-    rank = min(count, int(share * (count - 1)) + 1)  # the one that ``quantile`` takes, counted from 1
-    drawn = [min(bisect_right(seen, draw * count), last) for draw in _beta(rank, count + 1 - rank, chance)]
-    values = {at: midpoint(order[at]) for at in set(drawn)}
-    return [values[at] for at in drawn]
+def _resampled(bins: Ordered, share: float, week: int, seed: str) -> list[int]:
+    rank = min(bins.count, int(share * (bins.count - 1)) + 1)  # the one that ``quantile`` takes, counted from 1
+    return [bins.at(draw * bins.count) for draw in _beta(rank, bins.count + 1 - rank, week, seed)]
 
 
-def _beta(a: int, b: int, chance: random.Random) -> list[float]:
+def _beta(a: int, b: int, week: int, seed: str) -> list[float]:
     if min(a, b) < NORMAL_FROM:
+        chance = random.Random(f"{seed} {week}")
         return [chance.betavariate(a, b) for _ in range(DRAWS)]
     n = a + b
     mean, deviation = a / n, math.sqrt(a * b / (n + 1)) / n
     skew = 2 * (b - a) * math.sqrt((n + 1) / (a * b)) / (n + 2) / 6
-    return [mean + deviation * (z + skew * (z * z - 1)) for z in [chance.gauss() for _ in range(DRAWS)]]
+    return [mean + deviation * (z + skew * (z * z - 1)) for z in _NORMAL[week]]
+
+
+def _normal_draws(seed: int) -> list[float]:
+    """One from each of as many equally likely parts, in a chance order."""
+    drawn = [NormalDist().inv_cdf((at + 0.5) / DRAWS) for at in range(DRAWS)]
+    random.Random(seed).shuffle(drawn)
+    return drawn
+
+
+_NORMAL = [_normal_draws(seed) for seed in range(2)]  # of each week
 
 
 def _log_deviation(values: list[int]) -> float:
@@ -178,15 +179,9 @@ def _is_claimed(was: int, now: int, log_error: float) -> bool:
     return moved >= math.log1p(LEAST_CHANGE) and moved > CLAIM_Z * log_error
 
 
-def _mean(bins: Mapping[int, int], total: int) -> tuple[float | None, float, int]:
-    count = sum(bins.values())
-    return (total / count, mean_error(bins), count) if count else (None, math.inf, 0)
-
-
-def _deviation(bins: Mapping[int, int]) -> float:
-    count = sum(bins.values())
-    if count < 2:
+def _deviation(bins: Ordered) -> float:
+    if bins.count < 2:
         return math.inf
-    told = [(midpoint(index), bins[index]) for index in sorted(bins)]  # in one order, so that the digits are the same
-    mean = sum([n * value for value, n in told]) / count
-    return math.sqrt(sum([n * (value - mean) ** 2 for value, n in told]) / (count - 1))
+    told = list(zip(map(midpoint, bins.order), bins.counts, strict=True))
+    mean = sum([n * value for value, n in told]) / bins.count
+    return math.sqrt(sum([n * (value - mean) ** 2 for value, n in told]) / (bins.count - 1))

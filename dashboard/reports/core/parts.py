@@ -108,32 +108,41 @@ _Key = tuple[Cause, str | None, Models, str]
 
 
 def _exact(before: Mapping[Unit, Amount], after: Mapping[Unit, Amount], owners: Sequence[str]) -> dict[_Key, Fraction]:
+    """Numerators and denominators apart: thousands of fractions that are each brought to their lowest terms would cost
+    more than all the rest."""
     found: dict[_Key, Fraction] = {}
     weeks = [_by_service(before), _by_service(after)]
-    totals = [_sum(list(week.values()), owners) for week in (before, after)]
-    whole = [_mean(total, owners) for total in totals]
+    all0, all1 = (_sum(list(week.values()), owners) for week in (before, after))
+    n0, n1 = all0.runs, all1.runs
     for service in _names(weeks):
         ours = [week.get(service, {}) for week in weeks]
-        sums = [_sum(list(mine.values()), owners) for mine in ours]
-        shares = [Fraction(mine.runs, total.runs) for mine, total in zip(sums, totals, strict=True)]
-        means = _means(sums, owners)
+        sum0, sum1 = (_sum(list(mine.values()), owners) for mine in ours)
+        s0, s1 = sum0.runs, sum1.runs
+        mine0, mine1 = _filled(sum0, sum1)
+        d0, d1 = mine0.runs, mine1.runs
         for owner in owners:
-            found[Cause.SERVICES, service, (), owner] = (shares[1] - shares[0]) * (
-                _average(means, owner) - _average(whole, owner)
+            mean = mine0.totals_ns[owner] * d1 + mine1.totals_ns[owner] * d0  # of both weeks, over 2 d0 d1
+            whole = all0.totals_ns[owner] * n1 + all1.totals_ns[owner] * n0  # over 2 n0 n1
+            found[Cause.SERVICES, service, (), owner] = Fraction(
+                (s1 * n0 - s0 * n1) * (mean * n0 * n1 - whole * d0 * d1), 2 * d0 * d1 * (n0 * n1) ** 2
             )
-        if not all(mine.runs for mine in sums):
+        if not s0 or not s1:
             continue  # only in one of the weeks: all of it is mix
-        weight = (shares[0] + shares[1]) / 2
+        weight = s0 * n1 + s1 * n0  # over 2 n0 n1
         for models in sorted(ours[0].keys() | ours[1].keys()):
-            both = [mine.get(models, _no_runs(owners)) for mine in ours]
-            inner = [Fraction(one.runs, mine.runs) for one, mine in zip(both, sums, strict=True)]
-            theirs = _means(both, owners)
+            unit0, unit1 = (mine.get(models, _no_runs(owners)) for mine in ours)
+            m0, m1 = unit0.runs, unit1.runs
+            unit0, unit1 = _filled(unit0, unit1)
+            e0, e1 = unit0.runs, unit1.runs
             for owner in owners:
-                found[Cause.MODELS, service, models, owner] = (
-                    weight * (inner[1] - inner[0]) * (_average(theirs, owner) - _average(means, owner))
+                mean = mine0.totals_ns[owner] * d1 + mine1.totals_ns[owner] * d0
+                u0, u1 = unit0.totals_ns[owner] * e1, unit1.totals_ns[owner] * e0  # over e0 e1
+                found[Cause.MODELS, service, models, owner] = Fraction(
+                    weight * (m1 * s0 - m0 * s1) * ((u0 + u1) * d0 * d1 - mean * e0 * e1),
+                    4 * n0 * n1 * s0 * s1 * d0 * d1 * e0 * e1,
                 )
-                found[Cause.WITHIN, service, models, owner] = (
-                    weight * (inner[0] + inner[1]) / 2 * (theirs[1][owner] - theirs[0][owner])
+                found[Cause.WITHIN, service, models, owner] = Fraction(
+                    weight * (m0 * s1 + m1 * s0) * (u1 - u0), 4 * n0 * n1 * s0 * s1 * e0 * e1
                 )
     return found
 
@@ -159,22 +168,9 @@ def _sum(amounts: Collection[Amount], owners: Sequence[str]) -> Amount:
     )  # fmt: skip
 
 
-def _mean(amount: Amount, owners: Sequence[str]) -> dict[str, Fraction]:
-    return {owner: Fraction(amount.totals_ns[owner], amount.runs) for owner in owners}
-
-
-def _means(both: Sequence[Amount], owners: Sequence[str]) -> list[dict[str, Fraction]]:
-    """Of both weeks; a week without runs has the other's, so that only shares move."""
-    known = [_mean(amount, owners) if amount.runs else None for amount in both]
-    first = known[0] or known[1]
-    second = known[1] or known[0]
-    assert first is not None
-    assert second is not None
-    return [first, second]
-
-
-def _average(means: Sequence[Mapping[str, Fraction]], owner: str) -> Fraction:
-    return (means[0][owner] + means[1][owner]) / 2
+def _filled(before: Amount, after: Amount) -> tuple[Amount, Amount]:
+    """A week without runs has the other's means, so that only shares move."""
+    return before if before.runs else after, after if after.runs else before
 
 
 K = TypeVar("K", bound=Hashable)

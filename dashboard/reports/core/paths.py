@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from urllib.parse import quote, urlencode
 
 NO_VALUE = "~"
+SECOND_NS = 10**9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +32,12 @@ class Place:
             query["group_by"] = self.dimension
         where = f"groups/{group_name(self.group)}/figures" if self.dimension else "total"
         return f"/api/v1/summary?{urlencode(query)}#{where}/{figure}"
+
+
+def series_path(engine: int, from_ns: int, to_ns: int, metric: str, value: str) -> str:
+    """A value of an engine's series over the whole range."""
+    query = {"metric": metric, "from": str(from_ns), "to": str(to_ns), "step": str((to_ns - from_ns) // SECOND_NS)}
+    return f"/api/v1/engines/{engine}/series?{urlencode(query)}#series/0/points/0/values/{value}"
 
 
 def group_name(value: str | None) -> str:

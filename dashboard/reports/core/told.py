@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from zoneinfo import ZoneInfo
 
-from dashboard.reports.core.facts import Binned
+from dashboard.reports.core.engines import EngineWeeks
+from dashboard.reports.core.facts import Binned, Weeks
 from dashboard.reports.core.values import DeployRow
 from dashboard.reports.core.weeks import Week
 
@@ -23,9 +24,13 @@ class Told:
     week: Week
     zone: ZoneInfo
     now_ns: int
-    before: Binned
-    after: Binned
+    weeks: Weeks
     history: list[Binned]
     days: list[Binned]
     currency: str | None
+    engines: EngineWeeks | None = None
     deploys: list[DeployRow] = field(default_factory=list)
+
+    @property
+    def has_engines(self) -> bool:
+        return self.engines is not None and bool(self.engines.rows)

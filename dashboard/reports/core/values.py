@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from dashboard.reports.core.engines import EngineWeeks
 from dashboard.reports.core.noise import Change
 from dashboard.reports.core.parts import Split
 
@@ -227,3 +228,4 @@ class Report:
     deploys: list[DeployRow] = field(default_factory=list)
     alerts: list[AlertRow] = field(default_factory=list)
     slos: list[SloRow] = field(default_factory=list)
+    engines: EngineWeeks | None = None  # where none is scraped, and in reports of before they were compared

@@ -5,13 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from dashboard.reports.core.causes import Cause, Shift, Why
+from dashboard.reports.core.engines import EngineFigure, EngineRow
 from dashboard.reports.core.facts import Facts
 from dashboard.reports.core.noise import Change
 from dashboard.reports.core.parts import Cause as Where
 from dashboard.reports.core.parts import Split
-from dashboard.reports.core.paths import Place
+from dashboard.reports.core.paths import Place, series_path
 from dashboard.reports.core.values import DeployRow, Sentence
 from dashboard.reports.core.weeks import Week
 from dashboard.reports.core.writing import Writer
@@ -27,6 +29,11 @@ STAGE_WORDS = {
 
 
 STAGES = tuple(stage.value for stage in Stage)
+ENGINE_WORDS = {
+    "queue": "let a request wait {} in its queue", "ttft": "took {} to the first token",
+    "tpot": "took {} an output token", "itl": "took {} from token to token",
+}  # fmt: skip
+MOST_OF_AN_ENGINE = 2  # figures in a sentence
 
 
 def name_of(service: str | None) -> str:
@@ -88,8 +95,10 @@ class Speaker:
         was, now = w.times("runs/wall/p95_ns", facts.p95.before, facts.p95.after)
         return w.sentence(f"A quiet week: p95 wall time was {now}, {was} the week before.")
 
-    def nothing_moved(self) -> Sentence:
-        return Sentence(text="No service, stage, tool or cache changed by more than the noise; nothing to act on.")
+    def nothing_moved(self, *, engines: bool) -> Sentence:
+        """Engines are spoken of where there are any."""
+        things = "service, stage, tool, cache or engine" if engines else "service, stage, tool or cache"
+        return Sentence(text=f"No {things} changed by more than the noise; nothing to act on.")
 
     # ---- the headline ----
 
@@ -295,6 +304,28 @@ class Speaker:
             f"{name_of(service)}’s prompt cache hit {now} of its input tokens instead of {was}.",
             "worse" if change.fell else "better",
         )
+
+    def engine(self, row: EngineRow) -> Sentence:
+        """What an engine itself counted otherwise than the week before."""
+        w, told = self._writer(), row.claimed[:MOST_OF_AN_ENGINE]
+        said = [self._of_engine(w, row, figure) for figure in told]
+        tone = "worse" if all(figure.worse for figure in told) else "" if any(f.worse for f in told) else "better"
+        return w.sentence(f"By its own count, the engine {row.name} {' and '.join(said)}.", tone)
+
+    def _of_engine(self, w: Writer, row: EngineRow, figure: EngineFigure) -> str:
+        was_path, now_path = (partial(series_path, row.id, *within) for within in self.ranges)
+        was, now = figure.change.before or 0.0, figure.change.after or 0.0
+        if figure.name == "hit_rate":
+            a, b = w.share(was, was_path("hit_rate", "share")), w.share(now, now_path("hit_rate", "share"))
+            return f"found {b} of what it looked up in its prefix cache instead of {a}"
+        if figure.name == "preemptions":
+            a, b = (
+                w.of_a_thousand(value, path("preemptions", "count"), path("finished", "count"))
+                for value, path in ((was, was_path), (now, now_path))
+            )
+            return f"preempted {b} times in a thousand requests instead of {a}"
+        a, b = w.time_of(was, was_path(figure.name, "mean")), w.time_of(now, now_path(figure.name, "mean"))
+        return f"{ENGINE_WORDS[figure.name].format(b)} instead of {a}"
 
     # ---- should anyone act ----
 

@@ -27,6 +27,13 @@ class Writer:
     def times(self, figure: str, was: float | None, now: float | None) -> tuple[str, str]:
         return self.time(self.before, figure, was), self.time(self.after, figure, now)
 
+    def time_of(self, ns: float, of: str) -> str:
+        """Told by something else than the summary."""
+        return self._note(str(figures.duration(round(ns))), ns, of)
+
+    def of_a_thousand(self, value: float, of: str, per: str) -> str:
+        return self._note(f"{value * 1000:.1f}", value, of, per)
+
     def mean_time(self, place: Place, figure: str, count: str, ns: float) -> str:
         """A sum over a count: of a stage, over all runs."""
         return self._note(str(figures.duration(round(ns))), ns, place.path(figure), place.path(count))

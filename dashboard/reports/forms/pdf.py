@@ -26,10 +26,11 @@ from reportlab.platypus import (
 )
 
 from dashboard.reports.core.values import Report
+from dashboard.reports.forms.changes import Delta
 from dashboard.reports.forms.colours import TONES, colour
 from dashboard.reports.forms.fonts import PLAIN, register, remarks, stretches
 from dashboard.reports.forms.pictures import Box, Dot, Line, Picture, Words, days_picture, shift_picture
-from dashboard.reports.forms.sheet import Delta, Sheet, write_sheet
+from dashboard.reports.forms.sheet import Sheet, write_sheet
 
 MARGIN = 16 * mm
 WIDTH = A4[0] - 2 * MARGIN - 12  # a frame keeps six points at either side
@@ -121,6 +122,13 @@ def _figures(sheet: Sheet) -> list[Flowable]:
         ]
         widths = (26, 13, 20, 20, 22, 18, 42) if by_service else (58, 20, 24, 24, 24)
         story += _part("", _table(rows, widths, right=(1, 2, 3, 4, 5), strong=(3,)))
+    if sheet.engines:
+        rows = [["Engines, by their own count", sheet.week_name, sheet.last_name, "change", "range"]]
+        for block in sheet.engines.blocks:
+            rows.append([f"{block.name}: {block.says}" if block.says else block.name, "", "", "", ""])
+            rows += [[f"– {line.label}", line.now, line.was, line.delta, line.range] for line in block.lines]
+        notes = [_words(note, SMALL, "text-2") for note in (sheet.engines.by_whom, *sheet.engines.notes)]
+        story += _part("", _table(rows, (78, 20, 20, 24, 34), right=(1, 2, 3, 4), strong=(1,)), *notes)
     rates: list[list[str | Delta]] = [["Rates", sheet.week_name, sheet.last_name, "change", "range", ""]]
     rates += [[r.label, r.now, r.was, r.delta, r.range, r.of_what] for r in sheet.rates]
     story += _part("", _table(rates, (28, 16, 16, 20, 28, 50), right=(1, 2, 3, 4), strong=(1,)))

@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from dashboard.figures import THIN
-from dashboard.reports.forms.sheet import Sheet, Shift
+from dashboard.reports.forms.sheet import Sheet
+from dashboard.reports.forms.shift import Shift
 
 TICKS = 4
 NICE = (1, 2, 2.5, 5, 10)

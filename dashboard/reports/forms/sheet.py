@@ -7,31 +7,17 @@ from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
 from dashboard import figures
-from dashboard.figures import MS, NOT_KNOWN, SECOND, THIN, Figure
-from dashboard.reports.core.noise import FEW, Change
-from dashboard.reports.core.parts import Cause, Split
+from dashboard.figures import NOT_KNOWN, THIN, Figure
+from dashboard.reports.core.noise import FEW
 from dashboard.reports.core.values import DeployRow, Mover, Movers, Report, Sentence
 from dashboard.reports.core.weeks import read_week, span_of_days
 from dashboard.reports.core.writing import DAY_NAMES
-from ingest.packed import OWNERS
+from dashboard.reports.forms.changes import Delta, delta, interval, time
+from dashboard.reports.forms.engines import EnginesTable, write_engines
+from dashboard.reports.forms.shift import Shift, write_shift
 
-SAME = "≈"
 SOURCES = {"told": "as it was told", "seen": "by its first run"}
-LABELS = {
-    "prefill": "Prefill", "decode": "Decode", "tool_parsing": "Tool parsing", "tool_execution": "Tool execution",
-    "re_encoding": "Re-encoding", "continue_decode": "Continue decode", "queue": "Queue", "transport": "Transport",
-    "model_unsplit": "Unsplit model", "orchestration": "Orchestration",
-}  # fmt: skip
-OWNER_NAMES = tuple(owner.value for owner in OWNERS)
 HEADINGS = {"service": "Services", "agent": "Agents", "model": "Models", "tool": "Tools", "engine": "Engines"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Delta:
-    """A change: the arrow tells the direction, ``tone`` (worse, better, empty) the judgement; ≈ is noise."""
-
-    text: str
-    tone: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,48 +46,6 @@ class DayLine:
     after_ns: int | None
     runs: str
     is_break: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShiftLine:
-    """``left`` and ``width`` are shares of the lane."""
-
-    stage: str
-    label: str
-    before: str
-    after: str
-    change: str
-    left: float
-    width: float
-
-    @property
-    def css(self) -> str:
-        return self.stage.replace("_", "-")
-
-    @property
-    def left_percent(self) -> str:
-        return f"{self.left * 100:.2f}"
-
-    @property
-    def width_percent(self) -> str:
-        return f"{max(self.width * 100, 0.15):.2f}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shift:
-    """The mean run of both weeks by stage; ``causes`` split the change once more."""
-
-    last_name: str
-    week_name: str
-    before_ns: int
-    after_ns: int
-    bars: list[tuple[str, str, list[tuple[str, int]]]]
-    rows: list[ShiftLine]
-    total: ShiftLine
-    causes: list[tuple[str, str]]
-    zero: float
-    unit: str
-    says: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,6 +101,7 @@ class Sheet:
     top_day: int | None
     shift: Shift | None
     movers: list[MoverTable]
+    engines: EnginesTable | None
     rates: list[RateLine]
     completion: list[Row]
     cost: Row | None
@@ -183,9 +128,11 @@ def write_sheet(report: Report) -> Sheet:
         week=report.week, week_name=week_name, last_name=last_name, headline=report.headline,
         sentences=report.sentences, act=report.act, measures=list(_measures(report)), days=list(_days(report)),
         days_say=f"p95 wall time by day of {week_name} and {last_name}", top_day=top,
-        shift=_shift(report.split, week_name, last_name) if report.split else None,
-        movers=[_movers(movers) for movers in report.movers if movers.rows], rates=list(_rates(report)),
-        completion=list(_completion(report)), cost=_cost(report), quality=list(_quality(report)),
+        shift=write_shift(report.split, week_name, last_name) if report.split else None,
+        movers=[_movers(movers) for movers in report.movers if movers.rows],
+        engines=write_engines(report.engines, week_name, last_name) if report.engines else None,
+        rates=list(_rates(report)), completion=list(_completion(report)), cost=_cost(report),
+        quality=list(_quality(report)),
         deploys=[
             Row(cells=[f"{d.service} {d.version}", _moment(d.at_unix_ns, report.zone), SOURCES[d.source]])
             for d in report.deploys
@@ -209,50 +156,19 @@ FOOT = (
 )
 
 
-def delta(change: Change, *, points: bool = False, more_is_better: bool = False) -> Delta:
-    """``▲ 9 %`` where it is claimed; of shares in points."""
-    if change.difference is None:
-        return Delta(text="")
-    if not change.claimed:
-        return Delta(text=SAME)
-    up = change.difference > 0
-    tone = "better" if up == more_is_better else "worse"
-    amount = abs(change.difference) if points else abs(change.relative or 0)
-    shown = f"{amount * 100:.1f}" if amount < 0.0995 and points else f"{amount * 100:.0f}"
-    return Delta(text=f"{'▲' if up else '▼'} {shown}{THIN}{'points' if points else '%'}", tone=tone)
-
-
-def interval(change: Change, *, points: bool = False) -> str:
-    """``+5 to +13 %``."""
-    if change.low is None or change.high is None or not change.before:
-        return ""
-    whole = 1.0 if points else change.before
-    low, high = (f"{_signed(value / whole * 100)}" for value in (change.low, change.high))
-    return f"{low} to {high}{THIN}{'points' if points else '%'}"
-
-
-def _signed(value: float) -> str:
-    shown = f"{abs(value):.1f}" if abs(value) < 9.95 else f"{abs(value):.0f}"
-    return shown if float(shown) == 0 else f"{'+' if value > 0 else '−'}{shown}"
-
-
 def _measures(report: Report) -> Iterator[MeasureBlock]:
     for measure in report.measures:
         lines = []
         for row in measure.rows:
             change = row.change
-            now = _time(change.after)
+            now = time(change.after)
             few = 0 < change.after_count < FEW
             lines.append(QuantileLine(
                 share=row.share, now=Figure(now.value, f"{now.unit} (n {change.after_count})" if few else now.unit),
-                was=str(_time(change.before)), usual=str(figures.duration(row.four_week_median_ns)),
+                was=str(time(change.before)), usual=str(figures.duration(row.four_week_median_ns)),
                 range=interval(change), delta=delta(change),
             ))  # fmt: skip
         yield MeasureBlock(label=measure.label, lines=lines)
-
-
-def _time(ns: float | None) -> Figure:
-    return figures.duration(None if ns is None else round(ns))
 
 
 def _days(report: Report) -> Iterator[DayLine]:
@@ -262,56 +178,6 @@ def _days(report: Report) -> Iterator[DayLine]:
             after=str(figures.duration(row.after_p95_ns)), before_ns=row.before_p95_ns, after_ns=row.after_p95_ns,
             runs=str(figures.count(row.after_runs)), is_break=row.date == report.break_day,
         )  # fmt: skip
-
-
-def _shift(split: Split, week_name: str, last_name: str) -> Shift:
-    """Both columns are rounded together and the changes are their differences, so that all sums on paper come out."""
-    grain, unit, size = (10 * MS, "s", SECOND) if max(split.before_ns, split.after_ns) >= SECOND else (MS, "ms", MS)
-    before, after = (
-        dict(zip(OWNER_NAMES, figures.round_together([by[o] for o in OWNER_NAMES], grain), strict=True))
-        for by in (split.before_by_owner_ns, split.after_by_owner_ns)
-    )
-    changes = {owner: after[owner] - before[owner] for owner in OWNER_NAMES}
-    moved = sum(changes.values())
-    low, high = min(0, moved, *changes.values()), max(0, moved, *changes.values())
-    room = max(high - low, grain) * 1.1
-
-    def line(stage: str, label: str, was: int, now: int) -> ShiftLine:
-        return ShiftLine(
-            stage=stage, label=label, before=_decimal(was, size), after=_decimal(now, size),
-            change=_plus(now - was, size), left=(min(0, now - was) - low) / room, width=abs(now - was) / room,
-        )  # fmt: skip
-
-    totals = sum(before.values()), sum(after.values())
-    causes = figures.round_together([split.ns(cause=cause) for cause in Cause], grain)
-    causes[-1] += moved - sum(causes)
-    return Shift(
-        last_name=last_name.capitalize(), week_name=week_name.capitalize(), before_ns=split.before_ns,
-        after_ns=split.after_ns,
-        bars=[
-            (name.capitalize(), f"{_decimal(total, size)}{THIN}{unit}", [(o, by[o]) for o in OWNER_NAMES if by[o] > 0])
-            for name, total, by in (
-                (last_name, totals[0], split.before_by_owner_ns), (week_name, totals[1], split.after_by_owner_ns)
-            )
-        ],
-        rows=[line(owner, LABELS[owner], before[owner], after[owner]) for owner in OWNER_NAMES],
-        total=line("", "Wall, mean", *totals),
-        causes=list(zip(
-            ("Mix of services", "Mix of models within them", "Same services, same models"),
-            (f"{_plus(ns, size)}{THIN}{unit}" for ns in causes), strict=True,
-        )),
-        zero=-low / room, unit=unit,
-        says=f"Mean run: {_decimal(totals[0], size)} {unit} in {last_name}, "
-        f"{_decimal(totals[1], size)} {unit} in {week_name}",
-    )  # fmt: skip
-
-
-def _decimal(ns: int, size: int) -> str:
-    return f"{ns / size:.2f}" if size == SECOND else f"{ns // size}"
-
-
-def _plus(ns: int, size: int) -> str:
-    return "0" if ns == 0 else f"{'+' if ns > 0 else '−'}{_decimal(abs(ns), size)}"
 
 
 def _movers(movers: Movers) -> MoverTable:
@@ -342,7 +208,7 @@ def _mover(row: Mover) -> MoverLine:
 
 
 def _with_count(ns: float | None, count: int) -> str:
-    return f"{_time(ns)} (n {count})" if 0 < count < FEW else str(_time(ns))
+    return f"{time(ns)} (n {count})" if 0 < count < FEW else str(time(ns))
 
 
 def _part(ns: int) -> str:

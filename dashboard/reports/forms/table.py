@@ -29,7 +29,7 @@ def as_csv(report: Report) -> str:
 
 def _lines(report: Report) -> Iterator[Line]:
     sheet = write_sheet(report)
-    for section in (_said, _quantiles, _days, _stages, _movers, _rates, _beside):
+    for section in (_said, _quantiles, _days, _stages, _movers, _engines, _rates, _beside):
         yield from section(report, sheet)
 
 
@@ -95,6 +95,23 @@ def _movers(report: Report, sheet: Sheet) -> Iterator[Line]:
                     "section": f"{movers.dimension}s", "of": shown_mover.name, "figure": "part in the mean",
                     "unit": "ns", "shown": shown_mover.part, "value": mover.part_ns,
                 }  # fmt: skip
+
+
+def _engines(report: Report, sheet: Sheet) -> Iterator[Line]:
+    """Measured by the engines themselves."""
+    if report.engines is None or sheet.engines is None:
+        return
+    for row, block in zip(report.engines.rows, sheet.engines.blocks, strict=False):
+        yield {"section": "engines themselves", "of": row.name, "figure": "requests", "unit": "requests",
+               "shown": block.says, "value": row.after_requests, "value_before": row.before_requests}  # fmt: skip
+        for figure, line in zip(row.figures, block.lines, strict=True):
+            yield {
+                "section": "engines themselves", "of": row.name, "figure": line.label,
+                "unit": "ns" if figure.is_time else "share" if figure.name == "hit_rate" else "a request",
+                "shown": line.now, "shown_before": line.was, "change": line.delta.text, **_change(figure.change),
+            }  # fmt: skip
+    for note in (sheet.engines.by_whom, *sheet.engines.notes):
+        yield {"section": "engines themselves", "figure": "note", "shown": note}
 
 
 def _rates(report: Report, sheet: Sheet) -> Iterator[Line]:

@@ -60,6 +60,19 @@ def _tables(sheet: Sheet) -> list[str]:
             head += ["part in mean", "main reason"]
             rows = [[*row, m.part, m.reason] for row, m in zip(rows, movers.lines, strict=True)]
         told.append(table("", [head, *rows]))
+    if sheet.engines:
+        told += [
+            table(
+                f"Engine {block.name}: {block.says}" if block.says else f"Engine {block.name}",
+                [[line.label, line.now, f"was {line.was}", line.delta.text, line.range] for line in block.lines],
+            )
+            for block in sheet.engines.blocks
+        ]
+        told.append(
+            "\n".join(
+                textwrap.fill(note, WIDTH) for note in (f"Engines: {sheet.engines.by_whom}.", *sheet.engines.notes)
+            )
+        )
     told.append(table("Rates", [[r.label, r.now, f"was {r.was}", r.delta.text, r.range] for r in sheet.rates]))
     if sheet.completion:
         rows = [["Completed, by time to first token", "runs", sheet.week_name, sheet.last_name]]

@@ -78,7 +78,7 @@ def test_each_filter_narrows(project: Project) -> None:
     trace_id, _, root = other.partition("-")
     Run.objects.filter(trace_id=bytes.fromhex(trace_id), root_span_id=bytes.fromhex(root)).update(
         service="checkout", version="2.1", environment="staging", agent="planner", session_id="s-1", user_id="u-1",
-        model_names=["big", "small"], tool_names=["search", "it's"], failed=True, error="timed out at 100%",
+        model_names=["big", "small"], tool_names="search\x1fit's", failed=True, error="timed out at 100%",
     )  # fmt: skip
     for query in (
         {"service": "checkout"}, {"version": "2.1"}, {"environment": "staging"}, {"agent": "planner"},

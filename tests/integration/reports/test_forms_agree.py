@@ -21,8 +21,10 @@ from dashboard.reports.forms.sheet import Sheet, write_sheet
 from dashboard.reports.forms.table import as_csv
 from dashboard.reports.forms.text import as_text
 from dashboard.reports.making import make_report
-from ingest.models import Project
+from ingest.models import EngineTarget, Project
+from tests.integration.engines.drawn_engine import DrawnEngine
 from tests.integration.reports.planted import Plan, Traffic
+from tests.integration.reports.served_engines import serve
 
 pytestmark = pytest.mark.django_db
 LATE_NS = 2 * 10**18
@@ -34,6 +36,9 @@ def report(project: Project) -> Report:
     traffic = Traffic(project, seed=3, runs_a_week=500)
     traffic.write(WEEK.shifted(-1), Plan(cause=None))
     traffic.write(WEEK, Plan(cause="x", service="research", changed={"hit_rate": 0.02}))
+    engine = DrawnEngine(EngineTarget.objects.create(project=project, name="vllm-a", url="http://10.0.0.1/metrics"))
+    serve(engine, WEEK.shifted(-1), seed=1)
+    serve(engine, WEEK, seed=2, hit_rate=0.1)
     return make_report(project, WEEK, LATE_NS)
 
 
@@ -59,6 +64,10 @@ def shown(sheet: Sheet) -> list[str]:
     for table in sheet.movers:
         for mover in table.lines:
             told += [mover.name, mover.count, mover.before, mover.after, mover.delta.text, mover.part]
+    assert sheet.engines is not None
+    for block in sheet.engines.blocks:
+        told += [block.name, block.says]
+        told += [text for line in block.lines for text in (line.label, line.now, line.was, line.delta.text)]
     told += [text for rate in sheet.rates for text in (rate.now, rate.was, rate.delta.text)]
     told += [text for row in (*sheet.completion, *sheet.quality) for text in row.cells[:3]]
     return [text for text in told if text]

@@ -115,3 +115,24 @@ def test_when_the_time_is_up_the_page_says_how_far_it_looked(project: Project) -
     assert page.next_cursor is not None
     rest = find_runs(Scope(project_id=project.pk), RunFilter(q="boom", cursor=page.next_cursor), NOW)
     assert [run.run_id for run in rest.runs] == wanted_ids(RunFilter(q="boom"))
+
+
+@pytest.mark.parametrize("sort", ["slowest", "tokens", "ttft", "tool_execution"])
+def test_what_is_highest_is_found_where_rollups_say_it_is(project: Project, sort: str) -> None:
+    """The same order as by looking at every run, page by page."""
+    column = {"slowest": "wall_ns", "tokens": "input_tokens", "ttft": "ttft_ns"}.get(sort, "tool_execution_ns")
+    for name, narrowed in FILTERS.items():
+        wanted = RunFilter(**narrowed, sort=sort, limit=4)
+        fitting = set(wanted_ids(wanted))
+        runs = {f"{bytes(run.trace_id).hex()}-{bytes(run.root_span_id).hex()}": run for run in Run.objects.all()}
+        height = {run_id: getattr(runs[run_id], column) for run_id in fitting}
+        order = sorted(fitting, key=lambda run_id: (-1 if height[run_id] is None else height[run_id], run_id))
+        assert walked(project, wanted) == order[::-1], name
+
+
+def test_when_the_time_is_up_the_highest_are_those_of_what_was_looked_at(project: Project) -> None:
+    page = find_runs(Scope(project_id=project.pk), RunFilter(sort="slowest"), NOW, budget_s=0)
+    latest = max(run.end_unix_ns for run in Run.objects.all())
+    assert page.runs == []
+    assert page.looked_from_unix_ns is not None
+    assert page.looked_from_unix_ns > latest

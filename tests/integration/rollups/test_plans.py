@@ -58,6 +58,7 @@ QUESTIONS: dict[str, Ask] = {
     "runs of a version that is nowhere": lambda scope: find_runs(scope, RunFilter(version="0"), NOW),
     "runs of a model": lambda scope: find_runs(scope, RunFilter(model="large", limit=5), NOW),
     "failed runs": lambda scope: find_runs(scope, RunFilter(status="error", limit=5), NOW),
+    "the slowest of a day": lambda s: find_runs(s, RunFilter(sort="slowest", from_unix_ns=at(1), limit=5), NOW),
     "runs of a session": lambda scope: find_runs(scope, RunFilter(session="s-rare"), NOW),
     "runs of a user": lambda scope: find_runs(scope, RunFilter(user="u-rare"), NOW),
     "runs in flight": lambda scope: live.in_flight(scope, 12, NOW),

@@ -7,9 +7,14 @@ import random
 import pytest
 
 from dashboard.reports.core.noise import mean_change, quantile_change, share_change
-from ingest.rollups.bins import count_bins, quantile
+from ingest.rollups.bins import Ordered
+from ingest.rollups.bins import count_bins as counted
 
 MS = 10**6
+
+
+def count_bins(values: list[int]) -> Ordered:
+    return Ordered(counted(values))
 
 
 def drawn(seed: int, count: int, usual: float = 1000, spread: float = 0.6) -> list[int]:
@@ -40,24 +45,24 @@ def test_a_large_change_is_claimed_in_its_direction() -> None:
 
     change = quantile_change(before, after, 0.95, "x")
     assert (change.rose, change.fell) == (True, False)
-    assert (change.before, change.after) == (quantile(before, 0.95), quantile(after, 0.95))
+    assert (change.before, change.after) == (before.quantile(0.95), after.quantile(0.95))
     assert change.low is not None
     assert change.low > 0
     assert quantile_change(after, before, 0.95, "x").fell
 
 
 def test_a_change_under_three_percent_is_none_however_sure() -> None:
-    before, after = {600: 10**7}, {601: 10**7}  # two bins that are 2 % apart
+    before, after = Ordered({600: 10**7}), Ordered({601: 10**7})  # two bins that are 2 % apart
 
     assert not quantile_change(before, after, 0.5, "x").claimed
-    assert not mean_change(({600: 10**7}, 100 * 10**7), ({601: 10**7}, 102 * 10**7)).claimed
+    assert not mean_change((before, 100 * 10**7), (after, 102 * 10**7)).claimed
 
 
 def test_few_samples_claim_nothing_and_none_are_unknown() -> None:
     few = quantile_change(count_bins([MS] * 19), count_bins([9 * MS] * 19), 0.5, "x")
     assert (few.claimed, few.low is not None) == (False, True)
-    none = quantile_change({}, count_bins([MS]), 0.5, "x")
-    assert (none.before, none.after, none.low, none.claimed) == (None, quantile(count_bins([MS]), 0.5), None, False)
+    none = quantile_change(Ordered({}), count_bins([MS]), 0.5, "x")
+    assert (none.before, none.after, none.low, none.claimed) == (None, count_bins([MS]).quantile(0.5), None, False)
     one = mean_change((count_bins([MS]), MS), (count_bins([2 * MS]), 2 * MS))
     assert (one.before, one.after, one.low, one.claimed) == (MS, 2 * MS, None, False)
 
@@ -70,5 +75,5 @@ def test_a_share_is_told_in_points_and_from_five_events_on() -> None:
 
 
 def test_zeroes_are_values() -> None:
-    change = quantile_change({-1: 100}, {-1: 100}, 0.5, "x")
+    change = quantile_change(Ordered({-1: 100}), Ordered({-1: 100}), 0.5, "x")
     assert (change.before, change.after, change.claimed) == (0, 0, False)

@@ -83,7 +83,7 @@ def _loaded(loads: Loads, plan: Plan) -> Result:
     say(f"reading {len(truths):,} runs back")
     loads.faults += wrong_runs(loads.instance.api, truths)
     say("idling")
-    idle = cpu_share(loads.instance)
+    idle = cpu_share(loads.instance, loads.database)
     memory = memory_bytes(loads.instance)
     if steady is None:
         loads.faults.append("no rate of those tried was steady: row 2 is unknown")

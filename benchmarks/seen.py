@@ -59,10 +59,11 @@ def look(page: Page, otlp: str, goes_on: Callable[[], bool]) -> list[float]:
     """Send probes as long as it goes on. What is not seen within 30 s counts as 30 s."""
     page.evaluate(WATCH)
     acknowledged_ms: dict[str, float] = {}
-    while goes_on():
-        run_id = send_probe(otlp)
-        acknowledged_ms[run_id] = time.time() * 1e3
-        page.wait_for_timeout(EVERY_MS)
+    with httpx.Client(base_url=otlp, timeout=60) as client:
+        while goes_on():
+            run_id = send_probe(client)
+            acknowledged_ms[run_id] = time.time() * 1e3
+            page.wait_for_timeout(EVERY_MS)
     until_s = time.monotonic() + WITHIN_S
     seen: dict[str, float] = page.evaluate("window.seen")
     while acknowledged_ms.keys() - seen.keys() and time.monotonic() < until_s:
@@ -74,7 +75,7 @@ def look(page: Page, otlp: str, goes_on: Callable[[], bool]) -> list[float]:
     )  # fmt: skip
 
 
-def send_probe(otlp: str) -> str:
+def send_probe(client: httpx.Client) -> str:
     """A run of one call; its id once it is acknowledged."""
     trace, root = os.urandom(16).hex(), os.urandom(8).hex()
     end_ns = time.time_ns() + AHEAD_NS
@@ -88,5 +89,5 @@ def send_probe(otlp: str) -> str:
 
     spans = [span(root, "invoke_agent"), span(os.urandom(8).hex(), "chat", parentSpanId=root)]
     body = {"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}
-    httpx.post(f"{otlp}/v1/traces", json=body, timeout=60).raise_for_status()
+    client.post("/v1/traces", json=body).raise_for_status()
     return f"{trace}-{root}"

@@ -78,4 +78,4 @@ def open_page(browser: Browser, instance: Instance) -> Iterator[Open]:
     yield open_page
     for context in contexts:
         context.close()
-    assert not troubles
+    assert not troubles, instance.last_words()

@@ -13,7 +13,7 @@ PARTITIONED = (
 )  # fmt: skip
 AHEAD_DAYS = 2
 # Chunks stay in their table up to half a page. Kept apart in pieces of 2 KB, as PostgreSQL does so that scans of narrow
-# columns are quick, one of the benchmark's load costs it 20 us more (of 80) and 4 bytes a span; nobody scans chunks.
+# columns are quick, one of the benchmark's load costs it 20 us more (of 80) for the same bytes; nobody scans chunks.
 WHOLE = {"ingest_chunk": "toast_tuple_target = 4080"}
 _LOCK = 0x51_57_A6_01  # one maker at a time, whichever process it is
 

@@ -106,17 +106,18 @@ def pack_detail(run: Run) -> bytes:
     calls_in_order, tools = sorted(run.calls, key=_place), sorted(run.tools, key=_place)
     span_ids = [call.span_id for call in calls_in_order] + [tool.span_id for tool in tools]
     known = len(span_ids)
-    seats: dict[str | None, int] = {span_id: seat for seat, span_id in enumerate(span_ids)}
+    seats: dict[str | None, int] = {span_id: at for at, span_id in enumerate(span_ids)}
     others: dict[str, int] = {}
+
+    def seat(span_id: str | None) -> int | None:
+        found = seats.get(span_id)
+        return others.setdefault(span_id, known + len(others)) if found is None and span_id else found
+
     words = dict(_WORD_INDEX)
     calls: list[int | None] = []
     for call in calls_in_order:
-        parent = call.parent_span_id
-        above = seats.get(parent)
-        if above is None and parent:
-            above = others.setdefault(parent, known + len(others))
         calls += (
-            above,
+            seat(call.parent_span_id),
             call.transport_ns,
             words.setdefault(call.provider, len(words)),
             words.setdefault(call.finish_reason, len(words)),
@@ -126,13 +127,9 @@ def pack_detail(run: Run) -> bytes:
     kinds: list[int] = []
     whose: list[int | None] = []
     for phase in run.phases:
-        span_id = phase.span_id
-        seat = seats.get(span_id)
-        if seat is None and span_id is not None:
-            seat = others.setdefault(span_id, known + len(others))
         lengths_ns.append(phase.end_unix_ns - phase.start_unix_ns)
         kinds.append(OWNER_INDEX[phase.owner] * len(SOURCES) + SOURCE_INDEX[phase.source])
-        whose.append(seat)
+        whose.append(seat(phase.span_id))
     phases = _pack_lengths(lengths_ns), bytes(kinds), whose
     warnings = [(warning.code, warning.text, warning.span_id) for warning in run.warnings]
     rare = list(words)[len(WORDS) :]

@@ -78,7 +78,6 @@ class Run(models.Model):
     class Meta:
         db_table = "ingest_run"
         indexes = [
-            # Ascending: rows come nearly in the order of time, and only at its right edge does a B-tree fill its pages.
             models.Index("project_id", "end_unix_ns", name="run_by_time"),
             # Those in flight are few among all.
             models.Index("settles_unix_ns", name="run_in_flight", condition=Q(root_ended=False)),

@@ -88,7 +88,12 @@ CHANNEL_LAYERS = {
     "default": {
         "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
         # Published messages know no database number, so instances that share a server need names of their own.
-        "CONFIG": {"hosts": [CONFIG.redis_url], "prefix": f"sixstage:{database_number(CONFIG.redis_url)}"},
+        # While nobody watches, nothing reads from the server: a connection it has since closed is found out by the
+        # first page, whose subscription must then be tried once more. (`retry_on_error` switches that on.)
+        "CONFIG": {
+            "hosts": [{"address": CONFIG.redis_url, "retry_on_error": [ConnectionError]}],
+            "prefix": f"sixstage:{database_number(CONFIG.redis_url)}",
+        },
     }
 }
 

@@ -3,13 +3,17 @@
 import asyncio
 import json
 import time
+from contextlib import suppress
 
 import httpx
+import redis
+import redis.asyncio
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from websockets.asyncio.client import ClientConnection, connect
 
 from tests.acceptance.sender import Sent, report_run
 from tests.instance import Instance
+from tests.polling import until
 
 WITHIN_S = 2.0
 
@@ -30,6 +34,50 @@ async def test_a_quiet_socket_still_gives_signs_of_life(instance: Instance) -> N
     async with connect(instance.socket, origin=instance.web) as socket, asyncio.timeout(10):  # type: ignore[arg-type]
         while json.loads(await socket.recv())["kind"] != "beat":
             pass
+
+
+async def test_the_first_page_after_the_broker_was_killed_listens_at_once(instance: Instance) -> None:
+    """While nobody watches, nothing reads from the broker, so that only this page can find out."""
+    async with redis.asyncio.Redis.from_url(instance.redis_url) as broker:
+        async with connect(instance.socket, origin=instance.web) as socket:  # type: ignore[arg-type]
+            await socket.recv()
+        async with asyncio.timeout(20):
+            while await broker.pubsub_channels():
+                await asyncio.sleep(0.05)
+        await asyncio.to_thread(_kill_broker, instance)
+
+    async with asyncio.timeout(20), connect(instance.socket, origin=instance.web) as socket:  # type: ignore[arg-type]
+        assert json.loads(await socket.recv())["kind"] == "hello"
+        sent = await asyncio.to_thread(_report, instance)
+        await _announced(socket, sent)
+
+
+async def test_a_page_that_is_open_while_the_broker_is_killed_hears_of_runs_again(instance: Instance) -> None:
+    async with asyncio.timeout(30), connect(instance.socket, origin=instance.web) as socket:  # type: ignore[arg-type]
+        await asyncio.to_thread(_kill_broker, instance)
+        while True:  # what is told before the page has subscribed again, nobody hears
+            sent = await asyncio.to_thread(_report, instance)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(2):
+                    await _announced(socket, sent)
+                    return
+
+
+def _kill_broker(instance: Instance) -> None:
+    """And wait for its successor."""
+    killed = instance.process("valkey")
+    assert killed is not None
+    killed.kill()
+    killed.wait(20)
+    until(lambda: _answers(instance.redis_url), 20, "the broker answers again")
+
+
+def _answers(redis_url: str) -> bool:
+    with redis.Redis.from_url(redis_url, retry=None) as broker:
+        try:
+            return bool(broker.ping())
+        except redis.RedisError:
+            return False
 
 
 def _report(instance: Instance) -> Sent:

@@ -61,6 +61,11 @@ def measure_floor(instance: Instance) -> dict[str, float]:
     return alone | {"busy_us": (own_s + server_s) / sum(one["spans"] for one in both) * 1e6}
 
 
+def mean(before: dict[str, float], after: dict[str, float]) -> dict[str, float]:
+    """Of what was measured before and after, figure by figure."""
+    return {name: (value + after[name]) / 2 for name, value in before.items()}
+
+
 def _run_at_once(commands: list[list[str]]) -> list[dict[str, float]]:
     running = [subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) for command in commands]
     try:

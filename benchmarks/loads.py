@@ -21,6 +21,12 @@ GENERATOR = ROOT / "tests/tools/otlp_load.py"
 SPANS_A_TRACE = 12
 UNIT_SPANS = 128 * SPANS_A_TRACE
 LOOK_S = 0.25
+RESTS_WITHIN_S = 150.0  # what a load adds to rollups is folded once a minute
+# What one load leaves to be done after it, which is no part of what the next one measures.
+OWED = """
+    SELECT (SELECT count(*) FROM ingest_dirty_trace) + (SELECT count(*) FROM ingest_rollup_delta)
+        + (SELECT count(*) FROM pg_stat_progress_vacuum)
+"""
 
 
 @dataclass(frozen=True)
@@ -82,6 +88,11 @@ class Loads:
     def waiting(self) -> int:
         """How many traces wait to be decomposed."""
         return _count(self.database)
+
+    def rest(self) -> None:
+        """Wait until nothing is owed: all is decomposed and folded into rollups, and no vacuum runs."""
+        say("waiting until nothing is owed")
+        until(lambda: self.database.execute(OWED).fetchone() == (0,), RESTS_WITHIN_S, "nothing is owed")
 
     def has_dictionary(self) -> bool:
         """Whether spans are stored with what was learnt from those before."""

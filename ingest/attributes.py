@@ -44,20 +44,20 @@ class _Key:
         self.misses = 0
 
 
-_known: dict[bytes, tuple[str, AttributeValue]] = {}
+class _Known(dict[bytes, tuple[str, AttributeValue]]):
+    """Pairs by their bytes. What is asked for and not known is read."""
+
+    def __missing__(self, raw: bytes) -> tuple[str, AttributeValue]:
+        return _read(raw)
+
+
+_known = _Known()
 _keys: dict[bytes, _Key] = {}
 
 
 def read_attributes(pairs: Iterable[bytes]) -> StoredAttributes:
     """Attributes from KeyValue messages; of a key that comes twice the last wins."""
-    found = StoredAttributes()
-    for raw in pairs:
-        known = _known.get(raw)
-        if known is None:
-            key, value = _read(raw)
-            found[key] = value
-        else:
-            found[known[0]] = known[1]
+    found = StoredAttributes(map(_known.__getitem__, pairs))
     found.shape = shape_by(tuple(found))
     return found
 

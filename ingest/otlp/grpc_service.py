@@ -135,7 +135,7 @@ async def _abort(context: Any, error: IngestError, trailers: tuple[tuple[str, st
         details = encode_error(error, as_json=False) + wire.field(3, _retry_info(error.retry_after_s))
         trailers = (*trailers, ("grpc-status-details-bin", details))
     context.set_trailing_metadata(trailers)
-    await context.abort(error.grpc_code, str(error))
+    await context.abort(grpc.StatusCode[error.grpc_code.name], str(error))
 
 
 def _retry_info(seconds: int) -> bytes:

@@ -43,7 +43,7 @@ def encode(response: Any, as_json: bool) -> bytes:
 
 def encode_error(error: IngestError, as_json: bool) -> bytes:
     """A google.rpc.Status: code (1) and message (2)."""
-    code, message = error.grpc_code.value[0], str(error)[:MESSAGE_LIMIT]
+    code, message = error.grpc_code, str(error)[:MESSAGE_LIMIT]
     if as_json:
         return json.dumps({"code": code, "message": message}).encode()
     return wire.varint(1 << 3) + wire.varint(code) + wire.field(2, message.encode())

@@ -8,11 +8,11 @@ from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from itertools import chain
 from typing import Any, TypeVar
 
-from ingest.rollups.counting import MINUTE_NS, Cell, Key
+from ingest.rollups.counting import MINUTE_NS, Key
 from ingest.rollups.folding import DAY_MINUTES, as_key
 from ingest.rollups.from_rows import Cells
 from ingest.rollups.packing import PackedCell, read_deltas
-from ingest.rollups.piles import Counted, Part, Pile, Stored
+from ingest.rollups.piles import Part, Pile, Stored
 from ingest.rollups.steps import Piece, step_index
 from ingest.stored import direct_cursor
 
@@ -49,11 +49,10 @@ def read_kept(
 
 class Waiting:
     """Deltas of these pieces that are not folded yet. Beside a flood of old data they are hundreds of thousands of
-    minutes' cells, so those that were counted stay packed until all that belong together are merged at once."""
+    minutes' cells, so they stay packed until all that belong together are merged at once."""
 
     def __init__(self, cursor: Any, project_id: int, pieces: Sequence[Piece]) -> None:
         # By kind: begin of the minute, key, cell
-        self.cells: defaultdict[int, list[tuple[int, Key, Cell]]] = defaultdict(list)
         self.packed: defaultdict[int, list[tuple[int, Key, PackedCell]]] = defaultdict(list)
         if not pieces:
             return
@@ -63,10 +62,7 @@ class Waiting:
         if not bodies:
             return
         admission = Admission(cursor, project_id, read_keys(cursor, project_id))
-        tally, counted = read_deltas((project_id, body) for (body,) in bodies)
-        for (_, kind, minute, key), cell in tally.cells.items():
-            self.cells[kind].append((minute * MINUTE_NS, admission.key(kind, minute, key), cell))
-        for (_, kind, minute, key), packed in counted:
+        for kind, minute, key, packed in read_deltas(body for (body,) in bodies):
             self.packed[kind].append((minute * MINUTE_NS, admission.key(kind, minute, key), packed))
 
     def parts(
@@ -83,9 +79,6 @@ class Waiting:
             at = bisect_right(starts, start_ns) - 1
             return bool(placed[key]) and at >= 0 and start_ns < ordered[at][1]
 
-        for start_ns, key, cell in self.cells[kind]:
-            if is_wanted(start_ns, key):
-                yield step_index(bounds, start_ns), placed[key], Counted(cell)
         together: defaultdict[tuple[int, tuple[P, ...]], list[PackedCell]] = defaultdict(list)
         for start_ns, key, packed in self.packed[kind]:
             if is_wanted(start_ns, key):

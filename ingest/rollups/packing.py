@@ -8,7 +8,8 @@ from __future__ import annotations
 import sys
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import chain, compress, repeat
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -20,6 +21,7 @@ from ingest.rollups.counting import Cell, Gathered, Item, Key, Place, Tally
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.decode
 _Groups = defaultdict[tuple[int, Place], list[Item]]  # by sign and place
+WaitingCell = tuple[int, int, Key, "PackedCell"]  # its kind, minute and key
 SideBySide = tuple[int, int, bytes]  # the first bin, how many are counted in all, and the counts from there on
 PackedBins = dict[int, int] | SideBySide
 
@@ -43,6 +45,7 @@ _FITS = 2**63
 
 LANE_BITS = 32
 CLOSE_FROM, CLOSE_WITHIN = 8, 4  # bins; and so many times their number is the room they may take
+READ_AGAIN_BYTES = 128 << 10
 ONES, OFTEN = 4_096, 2  # beyond the last bin; and how often bins may count on average to be listed
 
 
@@ -180,11 +183,20 @@ def count_deltas(deltas: Iterable[tuple[int, bytes]]) -> Tally:
     return _counted(groups, tally)
 
 
-def read_deltas(deltas: Iterable[tuple[int, bytes]]) -> tuple[Tally, list[tuple[Place, PackedCell]]]:
-    """The same for who adds up few sums of many cells: cells of what was not counted yet, and the others as they are
-    stored, to be added up together (``piles``)."""
-    groups, counted = _unpack(deltas)
-    return _counted(groups, Tally()), counted
+def read_deltas(bodies: Iterable[bytes]) -> Iterator[WaitingCell]:
+    """The cells of deltas of a project as they are stored, to be added up together (``piles``)."""
+    for body in bodies:
+        yield from (_read_again if len(body) <= READ_AGAIN_BYTES else _read_delta)(body)
+
+
+def _read_delta(body: bytes) -> list[WaitingCell]:
+    groups, counted = _unpack([(0, body)])
+    counted += [(place, _plain(cell)) for place, cell in _counted(groups, Tally()).cells.items()]
+    return [(place.kind, place.minute, place.key, packed) for place, packed in counted]
+
+
+# Live asks every second, and a delta waits some ten of them until it is counted with others.
+_read_again = lru_cache(maxsize=64)(_read_delta)
 
 
 def _counted(groups: _Groups, tally: Tally) -> Tally:

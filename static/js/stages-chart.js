@@ -82,10 +82,11 @@ function labels(series, top) {
   ];
 }
 
-/* Events, as dotted lines with words. */
-const marks = series => (series.marks ?? []).filter(mark => BigInt(mark.at_unix_ns) >= BigInt(series.start_unix_ns[0])).map(mark => ({ x: plotTime(mark.at_unix_ns), text: mark.text }));
+/* Events, as dotted lines with words, which stand on the side on which there is more room. */
+const marks = series => (series.marks ?? []).filter(mark => BigInt(mark.at_unix_ns) >= BigInt(series.start_unix_ns[0])).map(mark => ({ x: plotTime(mark.at_unix_ns), text: mark.text, late: isLate(series, mark) }));
+const isLate = (series, mark) => 2n * (BigInt(mark.at_unix_ns) - BigInt(series.start_unix_ns[0])) > BigInt(series.start_unix_ns.at(-1)) - BigInt(series.start_unix_ns[0]);
 const plain = text => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;"); // Plotly reads a small markup in texts
-const markWords = series => marks(series).map(({ x, text }, i) => ({ x, yref: "paper", y: 1, yshift: -(i % 3) * 14, xanchor: "left", yanchor: "top", xshift: 3, showarrow: false, text: plain(text), font: { size: 11, color: token("text-2") }, bgcolor: token("surface") }));
+const markWords = series => marks(series).map(({ x, text, late }, i) => ({ x, yref: "paper", y: 1, yshift: -(i % 3) * 14, xanchor: late ? "right" : "left", yanchor: "top", xshift: late ? -3 : 3, showarrow: false, text: plain(text), font: { size: 11, color: token("text-2") }, bgcolor: token("surface") }));
 
 const nothing = () => ({ xref: "paper", yref: "paper", x: .5, y: .5, showarrow: false, text: "No run ended in this time" });
 

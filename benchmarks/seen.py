@@ -13,7 +13,7 @@ from playwright.sync_api import Page, sync_playwright
 from benchmarks.loads import Loads, say, whole
 from tests.chromium import chromium_path
 
-SECONDS = 15
+SECONDS = 30
 EVERY_MS = 450  # so that probes meet the page's pace of a second at any point of it
 AHEAD_NS = 60 * 10**9  # by which a probe ends later than the load's runs, which would push its row off the list at once
 WITHIN_S = 30.0

@@ -13,8 +13,8 @@ from websockets.asyncio.client import ClientConnection, connect
 
 from benchmarks.loads import SPANS_A_TRACE, Loads, say, whole
 
-RATE, SECONDS = 5_000, 15
-EVERY = 40  # one trace of so many is asked for: asking for all would be the load
+RATE, SECONDS = 5_000, 30
+EVERY = 80  # one trace of so many is asked for: asking for all would be the load
 ASK_AGAIN_S = 1.0
 WITHIN_S = 30.0
 
@@ -57,7 +57,7 @@ class Visible:
 
 
 def measure_visible(loads: Loads) -> Visible:
-    """5,000 spans/s for 15 s, watched as a page does."""
+    """5,000 spans/s for 30 s, watched as a page does."""
     watch = Watch()
     say(f"sending {RATE:,} spans a second for {SECONDS} s, and asking for the runs")
     told = asyncio.run(_live(loads, watch))

@@ -10,7 +10,7 @@ SCHEDULE: dict[str, dict[str, Any]] = {
     "observe": {"task": "ingest.observe", "schedule": 10.0, "options": {"expires": 20}},
     "count-up": {"task": "ingest.count_up", "schedule": 10.0, "options": {"expires": 20}},
     "roll-up": {"task": "ingest.roll_up", "schedule": 60.0, "options": {"expires": 60}},
-    "train-dictionaries": {"task": "ingest.train_dictionaries", "schedule": 4.0, "options": {"expires": 20}},
+    "train-dictionaries": {"task": "ingest.train_dictionaries", "schedule": 8.0, "options": {"expires": 20}},
     "evaluate-alerts": {"task": "alerts.evaluate", "schedule": 10.0, "options": {"expires": 20}},
     "send-alerts": {"task": "alerts.send", "schedule": 5.0, "options": {"expires": 10}},
     "send-reports": {"task": "reports.send", "schedule": 30.0, "options": {"expires": 60}},

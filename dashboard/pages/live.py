@@ -121,17 +121,17 @@ def _feeds(scope: Scope, now_ns: int) -> dict[str, Any]:
 
 def _charts(scope: Scope, shown: window.Window, now_ns: int) -> dict[str, Any]:
     chosen = shown.range or window.USUAL
-    steps = read.stage_steps(scope, shown.from_unix_ns, now_ns, chosen.step_s)
+    step_s, steps = read.stage_steps(scope, shown.from_unix_ns, now_ns, chosen.step_s)
     deploys = _deploys.answer(
         (scope, chosen.key), DEPLOYS_KEPT_S, lambda: read_deploys(scope, shown.from_unix_ns, now_ns)
     )
     marks = charts.marks(deploys)
     return {
-        "range": chosen,
-        "stage_series": charts.stage_series(steps, chosen.step_s) | {"marks": marks},
+        "range": chosen, "step_words": window.step_words(step_s),
+        "stage_series": charts.stage_series(steps, step_s) | {"marks": marks},
         "stage_rows": charts.stage_table(steps),
-        "heat": charts.heat_map(steps, chosen.step_s),
+        "heat": charts.heat_map(steps, step_s),
         "heat_rows": [step for step in reversed(steps) if step.runs],
-        "sparks": charts.spark_lines(steps, chosen.step_s),
+        "sparks": charts.spark_lines(steps, step_s),
         "stage_names": charts.LABELS.values(),
     }

@@ -59,17 +59,18 @@ def _quantiles(sums: Sums, kind: Kind, metric: str) -> Quantiles:
     return Quantiles(count=sum(bins.values()), p50_ns=p50, p95_ns=p95, p99_ns=p99)
 
 
-def stage_steps(scope: Scope, from_unix_ns: int, to_unix_ns: int, step_s: int) -> list[StageStep]:
+def stage_steps(scope: Scope, from_unix_ns: int, to_unix_ns: int, step_s: int) -> tuple[int, list[StageStep]]:
     """What ended in each step; steps begin on multiples of their length. Whole minutes are counted, as by
-    ``last_minutes``, though only steps that have begun are told."""
+    ``last_minutes``, though only steps that have begun are told. First the seconds of a step: they are as asked for,
+    but a minute instead of a half where so many runs end that halves cannot be counted every few seconds."""
     step_ns, to_ns = max(60, step_s) * 10**9, -(-to_unix_ns // MINUTE_NS) * MINUTE_NS
     from_ns = from_unix_ns // step_ns * step_ns
     if step_s == STEP_S:
-        steps = sums_of_half_minutes(scope, from_ns, to_ns, to_unix_ns)
+        step_s, steps = sums_of_half_minutes(scope, from_ns, to_ns, to_unix_ns)
     else:
         asked = Question(wanted=RunFilter(from_unix_ns=from_ns, to_unix_ns=to_ns), step=str(step_s), zone="UTC")
         steps = [(start_ns, sums) for start_ns, _, sums in sums_by_step(scope, asked, to_unix_ns).steps]
-    return [_step(start_ns, sums) for start_ns, sums in steps if start_ns < to_unix_ns]
+    return step_s, [_step(start_ns, sums) for start_ns, sums in steps if start_ns < to_unix_ns]
 
 
 def _step(start_unix_ns: int, sums: Sums) -> StageStep:

@@ -47,7 +47,8 @@ def test_they_are_what_rows_say_whatever_comes_meanwhile(project: Project, monke
     monkeypatch.setattr(half_minutes, "sums_by_step", noted)
 
     def agree() -> None:
-        told = sums_of_half_minutes(scope, FROM, TO, TO)
+        step_s, told = sums_of_half_minutes(scope, FROM, TO, TO)
+        assert step_s == 30
         asked = Question(wanted=RunFilter(from_unix_ns=FROM, to_unix_ns=TO), step="30", zone="UTC")
         from_rows = [(start, sums) for start, _, sums in sums_by_step(scope, asked, TO).steps]
         assert [start for start, _ in told] == [start for start, _ in from_rows]
@@ -81,5 +82,17 @@ def test_key_figures_are_those_of_whole_minutes_by_the_api(project: Project) -> 
 
 def test_a_chart_ends_with_the_step_that_has_begun(project: Project) -> None:
     keep_some(project, 5, 30, FROM, TO)
-    steps = stage_steps(Scope(project_id=project.pk), FROM, FROM + 2 * MINUTE_NS + 10 * SECOND_NS, 30)
+    _, steps = stage_steps(Scope(project_id=project.pk), FROM, FROM + 2 * MINUTE_NS + 10 * SECOND_NS, 30)
     assert [(step.start_unix_ns - FROM) // SECOND_NS for step in steps] == [0, 30, 60, 90, 120]
+
+
+def test_a_chart_of_very_many_runs_is_told_by_minutes(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    scope = Scope(project_id=project.pk)
+    keep_some(project, 6, 40, FROM + MINUTE_NS, FROM + 2 * MINUTE_NS)
+    monkeypatch.setattr(half_minutes, "RUNS_MOST", 40)
+    assert stage_steps(scope, FROM, TO, 30)[0] == 30
+    monkeypatch.setattr(half_minutes, "RUNS_MOST", 39)
+    step_s, steps = stage_steps(scope, FROM, TO, 30)
+    assert step_s == 60
+    assert [step.start_unix_ns for step in steps] == list(range(FROM, TO, MINUTE_NS))
+    assert [step.runs for step in steps][:3] == [0, 40, 0]

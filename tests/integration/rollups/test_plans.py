@@ -64,7 +64,7 @@ QUESTIONS: dict[str, Ask] = {
     "runs in flight": lambda scope: live.in_flight(scope, 12, NOW),
     "runs as they finish": lambda scope: live.finishing(scope, 12, NOW),
     "figures of five minutes": lambda scope: live.figures(scope, *live.last_minutes(NOW), NOW),
-    "stages over an hour": lambda scope: live.stage_steps(scope, at(1 / 24), NOW, 60),
+    "stages over an hour": lambda scope: live.stage_steps(scope, at(1 / 24), NOW, 60)[1],
     "a week by service": lambda scope: summarise(scope, Question(wanted=_week(), group_by="service"), NOW),
     "a week by model, day by day": lambda s: summarise(s, Question(wanted=_week(), group_by="model", step="day"), NOW),
     "runs of a query that keys tell of": lambda s: find_runs(s, RunFilter(q="service:gon*,nix -status:open"), NOW),

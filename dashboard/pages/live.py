@@ -125,10 +125,10 @@ def _charts(scope: Scope, shown: window.Window, now_ns: int) -> dict[str, Any]:
     deploys = _deploys.answer(
         (scope, chosen.key), DEPLOYS_KEPT_S, lambda: read_deploys(scope, shown.from_unix_ns, now_ns)
     )
-    marks = charts.marks(deploys)
+    step_words = window.step_words(step_s)
     return {
-        "range": chosen, "step_words": window.step_words(step_s),
-        "stage_series": charts.stage_series(steps, step_s) | {"marks": marks},
+        "range": chosen, "step_words": step_words,
+        "stage_series": charts.stage_series(steps, step_s) | {"step_words": step_words, "marks": charts.marks(deploys)},
         "stage_rows": charts.stage_table(steps),
         "heat": charts.heat_map(steps, step_s),
         "heat_rows": [step for step in reversed(steps) if step.runs],

@@ -18,7 +18,12 @@ function begin() {
   drawSparks();
 }
 
-const DRAWN_FROM = { "stage-data": () => redraw[0], "heat-data": () => redraw[1], "spark-data": () => drawSparks };
+function stages() {
+  redraw[0]();
+  document.getElementById("stage-step").textContent = data("stage-data").step_words; // longer ones where very many runs end
+}
+
+const DRAWN_FROM = { "stage-data": () => stages, "heat-data": () => redraw[1], "spark-data": () => drawSparks };
 
 begin();
 document.addEventListener("htmx:afterSwap", begin); // the first run brings the charts

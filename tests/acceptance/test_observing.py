@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import httpx
 import psutil
+import psycopg
 import redis
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -28,6 +30,14 @@ def scrape(instance: Instance) -> Figures:
     }
 
 
+def await_told(instance: Instance) -> None:
+    """Until what was counted so far, by tests before this one, stands in the database."""
+    now_ns = time.time_ns()
+    newest = "SELECT min(seen) FROM (SELECT max(seen_unix_ns) AS seen FROM ingest_process GROUP BY role) AS by_role"
+    with psycopg.connect(instance.database_url, autocommit=True) as database:
+        until(lambda: database.execute(newest).fetchone()[0] > now_ns, TOLD_WITHIN_S, "all have told their counts")
+
+
 def total(figures: Figures, name: str, **labels: str) -> float:
     return sum(value for (its, has), value in figures.items() if its == name and labels.items() <= dict(has).items())
 
@@ -43,6 +53,7 @@ def chat() -> bytes:
 
 
 def test_what_was_sent_is_counted_and_stays_counted_when_a_worker_is_killed(instance: Instance) -> None:
+    await_told(instance)
     before = scrape(instance)
 
     def grown(name: str, **labels: str) -> float:

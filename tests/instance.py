@@ -93,6 +93,13 @@ class Instance:
                 continue
         return None
 
+    def kill(self, name: str) -> None:
+        """`kill -9`, and wait until it is gone; the supervisor starts another."""
+        killed = self.process(name)
+        assert killed is not None, f"{name} does not run"
+        killed.kill()
+        killed.wait(STOPPED_WITHIN_S)
+
     def last_words(self) -> str:
         return self.log.read_text(errors="replace")[-4000:]
 

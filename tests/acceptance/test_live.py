@@ -65,10 +65,7 @@ async def test_a_page_that_is_open_while_the_broker_is_killed_hears_of_runs_agai
 
 def _kill_broker(instance: Instance) -> None:
     """And wait for its successor."""
-    killed = instance.process("valkey")
-    assert killed is not None
-    killed.kill()
-    killed.wait(20)
+    instance.kill("valkey")
     until(lambda: _answers(instance.redis_url), 20, "the broker answers again")
 
 

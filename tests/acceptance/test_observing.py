@@ -99,10 +99,7 @@ def test_the_clock_goes_on_after_its_broker_and_its_worker_were_killed(instance:
 
         until(is_heard, TOLD_WITHIN_S, "workers hear the clock")
         for name in ("valkey", "worker"):
-            killed = instance.process(name)
-            assert killed is not None
-            killed.kill()
-            killed.wait(TOLD_WITHIN_S)
+            instance.kill(name)
             until(lambda: answered(valkey.delete), TOLD_WITHIN_S, "the broker answers and has forgotten it")
             until(is_heard, TOLD_WITHIN_S, f"workers hear the clock after {name} was killed")
 

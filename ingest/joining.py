@@ -32,6 +32,8 @@ LOOKS_A_SWEEP = 1000
 MOST_CHOICES = 128  # engines' spans of one response: one for each of its choices
 LONGEST_ID = 200  # characters; what is longer is no response id, and no index key
 
+# Most installations trace no engine; then there is nothing to look each call's response up in.
+ANY_OFFERS = "SELECT EXISTS (SELECT FROM ingest_engine_span)"
 FIND_OFFERS = """
     SELECT offer.project_id, offer.response_id, offer.trace_id, offer.span_id, offer.day
     FROM unnest(%(project_ids)b::int[], %(response_ids)b::text[]) AS wanted (project_id, response_id)
@@ -149,6 +151,9 @@ def find_offers(wanted: Mapping[int, set[str]]) -> list[Offer]:
         return []
     arrays = {"project_ids": [p for p, _ in pairs], "response_ids": [r for _, r in pairs]}
     with direct_cursor() as cursor:
+        cursor.execute(ANY_OFFERS, prepare=True)
+        if cursor.fetchone() == (False,):
+            return []
         cursor.execute(FIND_OFFERS, arrays | {"most": MOST_CHOICES}, prepare=True)
         return [
             Offer(project_id=p, response_id=r, trace_id=bytes(t), span_id=bytes(s), day=d)

@@ -19,7 +19,7 @@ from dashboard.embedded.stale import end_leftover
 SETTINGS = """\
 # Written at every start. Settings of your own: ALTER SYSTEM SET …, which wins over this file.
 max_connections = 100
-shared_buffers = 48MB                   # the file cache of the system does the rest
+shared_buffers = 40MB                   # the file cache of the system does the rest
 work_mem = 16MB
 maintenance_work_mem = 128MB
 random_page_cost = 1.1

@@ -56,14 +56,14 @@ class Loads:
         self.acked = 0
         self.faults: list[str] = []
 
-    def send(self, name: str, spans: int, rate: int = 0, *more: str) -> Sent:
+    def send(self, name: str, spans: int, rate: int = 0) -> Sent:
         """Send whole traces, at full speed or at a rate, and wait until their runs are written."""
         began_s, spans = time.monotonic(), whole(spans)
         say(f"sending {spans:,} spans {f'at {rate:,} a second' if rate else 'at full speed'}: {name}")
         with self._watched() as backlog:
             told = json.loads(
                 subprocess.run(
-                    self.command(name, spans, rate, *more),
+                    self.command(name, spans, rate),
                     stdout=subprocess.PIPE, timeout=self.seconds + 120, check=True,
                 ).stdout
             )  # fmt: skip

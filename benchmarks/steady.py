@@ -32,15 +32,10 @@ class Tried:
 
 
 def find_steady(loads: Loads, full_speed_per_s: float) -> list[Tried]:
-    """Try two or three rates about what full speed came to, each for 15 s.
-
-    What can be kept up with is what agents do now: spans carry the time at which they are sent. (The full-speed load's
-    run over an hour, so that rollups get sixty times the cells.) No rate pays for the one before it.
-    """
+    """Try two or three rates about what full speed came to, each for 15 s."""
 
     def attempt(rate: int) -> Tried:
-        loads.rest()
-        sent = loads.send(f"steady-{rate}", rate * SECONDS, rate, "--live", f"--window={SECONDS}")
+        sent = loads.send(f"steady-{rate}", rate * SECONDS, rate=rate)
         return Tried(rate, float(sent.told["acked_spans_per_s"]), growth(sent))
 
     return search(attempt, full_speed_per_s)

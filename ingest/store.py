@@ -29,6 +29,9 @@ WRITERS = 2
 LOOKING = 1  # connections beside the writers': keys, dictionaries, how far the workers are behind
 IDLE_S = 10.0  # then one that was not needed is closed: its server process holds up to 13 MB after a burst
 WAIT_MOST_S = 30.0
+# A trace of whose end nothing has come yet waits so long for more of it: the spans of one second reach us in requests
+# that come close together (a collector sends five a second), and each pass costs as much as the first.
+GATHER_NS = 300_000_000
 
 PLACE_TRACES = """
     INSERT INTO ingest_trace (trace_id, project_id, day)
@@ -48,13 +51,17 @@ INSERT_CHUNKS = """
 MARK_DIRTY = """
     INSERT INTO ingest_dirty_trace AS dirty (trace_id, project_id, day, generation, received_unix_ns,
                                              due_unix_ns, claimed_until_unix_ns, tries, error)
-    SELECT DISTINCT trace_id, project_id, trace.day, 1, %(now_ns)s, %(now_ns)s, 0, 0, ''
-    FROM unnest(%(trace_ids)b::bytea[], %(project_ids)b::int[]) AS new (trace_id, project_id)
+    SELECT trace_id, project_id, trace.day, 1, %(now_ns)s, min(new.due_unix_ns), 0, 0, ''
+    FROM unnest(%(trace_ids)b::bytea[], %(project_ids)b::int[], %(dues)b::bigint[])
+        AS new (trace_id, project_id, due_unix_ns)
     JOIN ingest_trace AS trace USING (trace_id, project_id)
+    GROUP BY trace_id, project_id, trace.day
     ORDER BY trace_id, project_id
     ON CONFLICT (trace_id, project_id) DO UPDATE
     SET generation = dirty.generation + 1, received_unix_ns = excluded.received_unix_ns,
-        due_unix_ns = least(dirty.due_unix_ns, excluded.due_unix_ns), tries = 0, error = ''
+        due_unix_ns = CASE WHEN dirty.claimed_until_unix_ns >= %(now_ns)s THEN excluded.due_unix_ns
+                           ELSE least(dirty.due_unix_ns, excluded.due_unix_ns) END,
+        tries = 0, error = ''
 """
 INSERT_BODY = """
     INSERT INTO ingest_body (day, project_id, signal, digest, received_unix_ns, items, body)
@@ -78,10 +85,13 @@ class Batch:
 class Store:
     """Takes batches, keeps them in memory only until they are committed, and refuses more than it may hold.
 
-    ``woken`` is called after each commit that left traces to decompose. It must return at once.
+    ``woken`` is called after each commit that left traces to decompose, with the seconds until they are due. It must
+    return at once. ``gather_ns`` is how long traces wait of whose end nothing has come.
     """
 
-    def __init__(self, database_url: str, pending_limit_bytes: int, woken: Callable[[], None]) -> None:
+    def __init__(
+        self, database_url: str, pending_limit_bytes: int, woken: Callable[[float], None], gather_ns: int = GATHER_NS
+    ) -> None:
         self.pool = AsyncConnectionPool(
             database_url, min_size=1, max_size=WRITERS + LOOKING, max_idle=IDLE_S, open=False, timeout=5,
             reconnect_timeout=30, kwargs={"application_name": "sixstage-store", "prepare_threshold": 1},
@@ -89,6 +99,7 @@ class Store:
         self.compressors = Compressors(self.pool)
         self.pending_limit_bytes = pending_limit_bytes
         self.woken = woken
+        self.gather_ns = gather_ns
         self.pending_bytes = 0
         self.trouble: str | None = None  # what the last commit failed of; None after one that went well
         self._drained = DrainRate()
@@ -178,13 +189,13 @@ class Store:
             self.trouble = None
             self._drained.note(sum(batch.size_bytes for batch in batches), time.monotonic())
             _settle(batches, None)
-            if any(batch.parts for batch in batches):
-                self.woken()
+            for ends in {part.ends for batch in batches for part in batch.parts}:
+                self.woken(0.0 if ends else self.gather_ns / 1e9)
 
     async def _write(self, batches: list[Batch]) -> None:
         now_ns, began_s = time.time_ns(), time.perf_counter()
         day = dt.datetime.fromtimestamp(now_ns / 1e9, dt.UTC).date()
-        columns = _columns(batches) | {"day": day, "now_ns": now_ns}
+        columns = _columns(batches, now_ns, now_ns + self.gather_ns) | {"day": day, "now_ns": now_ns}
         bodies = [
             (day, b.project_id, b.rest.signal, digest(b.rest.content), now_ns, b.rest.items, b.rest_body)
             for b in batches
@@ -201,8 +212,9 @@ class Store:
         commits.committed(batches, began_s, inserted.rowcount if inserted else 0)
 
 
-def _columns(batches: list[Batch]) -> dict[str, object]:
-    """The batches' chunks as one array a column, in the order of trace ids so that writers never cross."""
+def _columns(batches: list[Batch], now_ns: int, later_ns: int) -> dict[str, object]:
+    """The batches' chunks as one array a column, in the order of trace ids so that writers never cross. Those of
+    traces whose end has come are due now, others later."""
     rows = sorted(
         (
             (part, body, batch.project_id)
@@ -217,6 +229,7 @@ def _columns(batches: list[Batch]) -> dict[str, object]:
         "digests": [digest(part.content) for part, _, _ in rows],
         "signals": [int(part.signal) for part, _, _ in rows],
         "items": [part.items for part, _, _ in rows],
+        "dues": [now_ns if part.ends else later_ns for part, _, _ in rows],
         "bodies": [body for _, body, _ in rows],
     }
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
+import math
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 from celery import current_app
 
@@ -18,23 +20,38 @@ EXPIRES_S = 30  # a wake-up that nobody has heard by then is of no use: the swee
 class Waker:
     """``wake()`` may be called for every commit; the broker hears of it at most every QUIET_S."""
 
-    def __init__(self) -> None:
-        self._last = 0.0
+    def __init__(self, publish: Callable[[], Coroutine[Any, Any, None]] | None = None) -> None:
+        self._publish = publish or _publish_beside
+        self._next_s = -math.inf  # when the broker may hear of something again
+        self._wanted_s = -math.inf  # when the last of those is due that somebody has asked for
         self._timer: asyncio.TimerHandle | None = None
         self._sending: asyncio.Task[None] | None = None
 
-    def wake(self) -> None:
-        if self._timer is None:
-            delay = max(0.0, self._last + QUIET_S - time.monotonic())
-            self._timer = asyncio.get_running_loop().call_later(delay, self._send)
+    def wake(self, after_s: float = 0.0) -> None:
+        """There is work, or will be in so many seconds. Of several times asked for, the first and the last are kept."""
+        loop = asyncio.get_running_loop()
+        at_s = loop.time() + after_s
+        self._wanted_s = max(self._wanted_s, at_s)
+        if self._timer is not None:
+            if self._timer.when() <= max(at_s, self._next_s):
+                return
+            self._timer.cancel()
+        self._timer = loop.call_at(max(at_s, self._next_s), self._send)
 
     def _send(self) -> None:
+        now_s = asyncio.get_running_loop().time()
         self._timer = None
-        self._last = time.monotonic()
+        self._next_s = now_s + QUIET_S
         if self._sending is None or self._sending.done():
-            self._sending = asyncio.create_task(asyncio.to_thread(publish))
+            self._sending = asyncio.create_task(self._publish())
         else:
             self.wake()
+        if self._wanted_s > now_s:
+            self.wake(self._wanted_s - now_s)
+
+
+async def _publish_beside() -> None:
+    await asyncio.to_thread(publish)
 
 
 def publish() -> None:

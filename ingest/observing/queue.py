@@ -13,8 +13,8 @@ from ingest.scope import Scope
 
 DEPTH = """
     SELECT count(*) FILTER (WHERE is_claimed),
-           count(*) FILTER (WHERE NOT is_claimed AND tries < %(most)s AND due_unix_ns <= %(now_ns)s),
-           count(*) FILTER (WHERE NOT is_claimed AND tries < %(most)s AND due_unix_ns > %(now_ns)s),
+           count(*) FILTER (WHERE NOT is_claimed AND tries < %(most)s AND (tries = 0 OR due_unix_ns <= %(now_ns)s)),
+           count(*) FILTER (WHERE NOT is_claimed AND tries BETWEEN 1 AND %(most)s - 1 AND due_unix_ns > %(now_ns)s),
            count(*) FILTER (WHERE NOT is_claimed AND tries >= %(most)s),
            min(due_unix_ns) FILTER (WHERE is_claimed OR tries < %(most)s)
     FROM (SELECT claimed_until_unix_ns >= %(now_ns)s AS is_claimed, tries, due_unix_ns FROM ingest_dirty_trace) AS mark

@@ -17,6 +17,7 @@ from ingest.otlp_raw import Slices
 
 TRACE_ID_BYTES, SPAN_ID_BYTES = 16, 8
 ZERO_TRACE, ZERO_SPAN = bytes(TRACE_ID_BYTES), bytes(SPAN_ID_BYTES)
+NO_PARENT = (b"", ZERO_SPAN)
 # A span's first field, as all encoders write it: its number and kind, its length, the id.
 _TRACE_ID_BEGINS = b"\x0a\x10"
 _TRACE_ID_ENDS = len(_TRACE_ID_BEGINS) + TRACE_ID_BYTES
@@ -25,12 +26,13 @@ _TRACE_ID_ENDS = len(_TRACE_ID_BEGINS) + TRACE_ID_BYTES
 @dataclass(frozen=True, slots=True)
 class TracePart:
     """One trace's share of a request, as an uncompressed OTLP message (TracesData or LogsData). Its spans do not name
-    their trace."""
+    their trace. ``ends`` says that the trace's first span is among them: it is the last that its process sends."""
 
     signal: Signal
     trace_id: bytes
     items: int
     content: bytes
+    ends: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,8 @@ def split_traces(
                 else:
                     kept = content if len(content) <= limit_bytes else trimming.cut_item(span)
                     here.add(trace_id, kept[_TRACE_ID_ENDS:] if kept.startswith(_TRACE_ID_BEGINS) else kept)
+                    if span.parent_span_id in NO_PARENT:
+                        grouped.ended.add(trace_id)
     return grouped.finish()
 
 
@@ -115,6 +119,7 @@ class _Grouping:
         self.signal, self.trimming = signal, trimming
         self.limit_bytes = trimming.limit_bytes or sys.maxsize
         self.parts: dict[bytes, dict[_Key, list[bytes]]] = {}
+        self.ended: set[bytes] = set()  # the traces whose first span has come
 
     def place(self, resource_part: Any, resource_slice: Any, scope_part: Any, scope_slice: Any) -> _Place:
         """Where items of this resource and scope go."""
@@ -127,7 +132,7 @@ class _Grouping:
 
     def finish(self) -> list[TracePart]:
         return [
-            TracePart(self.signal, trace_id, sum(map(len, places.values())), _laid(places))
+            TracePart(self.signal, trace_id, sum(map(len, places.values())), _laid(places), trace_id in self.ended)
             for trace_id, places in self.parts.items()
         ]
 

@@ -60,7 +60,7 @@ def project(transactional_db: None) -> Project:
 
 @pytest.fixture
 async def store(database_url: str, project: Project) -> AsyncIterator[Store]:
-    async with Store(database_url, 64 << 20, lambda: None) as store:
+    async with Store(database_url, 64 << 20, lambda _: None, gather_ns=0) as store:
         yield store
 
 

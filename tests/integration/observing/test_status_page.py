@@ -114,6 +114,14 @@ def test_being_behind_is_told_with_the_oldest(alpha: Side) -> None:
 
 
 @pytest.mark.usefixtures("everybody_speaks")
+def test_what_waits_for_more_of_itself_is_due_and_not_to_be_tried_again(alpha: Side) -> None:
+    soon_ns = time.time_ns() + 300 * SECOND_NS
+    poison(alpha.project, 1, tries=0, error="", due_unix_ns=soon_ns)
+    poison(alpha.project, 2, tries=2, error="ValueError", due_unix_ns=soon_ns)
+    assert "0 in work, 1 due, 1 to be tried again, 0 given up" in page(alpha)
+
+
+@pytest.mark.usefixtures("everybody_speaks")
 def test_a_poison_trace_is_shown_with_its_reason_and_tried_again_at_a_click(alpha: Side) -> None:
     poison(alpha.project, 1, error="RecursionError: <script>alert(1)</script>")
     poison(alpha.project, 2, error="")

@@ -122,7 +122,7 @@ async def test_bytes_of_a_day_are_counted_by_all_receivers_together(
 async def test_bytes_that_could_not_be_shared_are_shared_later(store: Store, project: Project) -> None:
     rules, mine = Rules(project.pk, bytes_per_day=1000), Quotas()
     mine.spend(rules, 1, 700)
-    closed = Store("host=/nonexistent dbname=none", 1, lambda: None)
+    closed = Store("host=/nonexistent dbname=none", 1, lambda _: None)
     with pytest.raises(Exception):  # noqa: B017, PT011 (whatever a pool that is not open says)
         await mine.share(closed.pool)
     await mine.share(store.pool)

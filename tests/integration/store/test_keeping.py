@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
+import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from asgiref.sync import sync_to_async
 
+from ingest import leases
 from ingest import store as store_module
 from ingest.models import Project, Signal
 from ingest.otlp.errors import BadData, Overloaded, StoreUnavailable
 from ingest.otlp.split import Remainder
-from ingest.store import Store
+from ingest.store import GATHER_NS, Store
 from tests.integration.store.parts import call, parts
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 CHUNKS = "SELECT trace_id, xmin::text AS written_by FROM ingest_chunk"
+DUE = "SELECT due_unix_ns, due_unix_ns - received_unix_ns AS waits_ns FROM ingest_dirty_trace"
 MARKS = "SELECT trace_id, generation, xmin::text AS written_by FROM ingest_dirty_trace"
 
 
@@ -60,15 +64,44 @@ async def test_concurrent_requests_share_commits(store: Store, project: Project,
 async def test_a_worker_is_woken_after_the_commit_and_not_for_metrics(
     database_url: str, project: Project, rows: Any
 ) -> None:
-    seen: list[int] = []
-    async with Store(database_url, 1 << 20, lambda: seen.append(len(rows(CHUNKS)))) as store:
+    seen: list[tuple[int, float]] = []
+    async with Store(database_url, 1 << 20, lambda after_s: seen.append((len(rows(CHUNKS)), after_s))) as store:
         await store.keep(project.pk, [], Remainder(Signal.METRICS, 1, b"a metric"))
         await store.keep(project.pk, parts(call()), None)
-    assert seen == [1]
+    assert seen == [(1, 0.0)]
+
+
+async def test_a_trace_of_whose_end_nothing_has_come_waits_for_more_of_it(
+    database_url: str, project: Project, rows: Any
+) -> None:
+    woken: list[float] = []
+    root, second, third = call(), call(), call()
+    for child in (second, third):
+        child.trace_id, child.parent_span_id = root.trace_id, root.span_id
+    async with Store(database_url, 1 << 20, woken.append) as store:
+        await store.keep(project.pk, parts(second), None)
+        (first,) = rows(DUE)
+        assert (first["waits_ns"], woken) == (GATHER_NS, [GATHER_NS / 1e9])
+        await store.keep(project.pk, parts(third), None)
+        (still,) = rows(DUE)
+        assert still["due_unix_ns"] == first["due_unix_ns"]  # more of the same puts off nothing
+        await store.keep(project.pk, parts(root), None)
+        (ended,) = rows(DUE)
+        assert (ended["waits_ns"] <= 0, woken[-1]) == (True, 0.0)
+
+
+async def test_what_comes_while_its_trace_is_in_work_waits_anew(database_url: str, project: Project, rows: Any) -> None:
+    root, child = call(), call()
+    child.trace_id, child.parent_span_id = root.trace_id, root.span_id
+    async with Store(database_url, 1 << 20, lambda _: None) as store:
+        await store.keep(project.pk, parts(root), None)
+        assert await sync_to_async(leases.claim)(time.time_ns(), 10)
+        await store.keep(project.pk, parts(child), None)
+    assert [mark["waits_ns"] for mark in rows(DUE)] == [GATHER_NS]
 
 
 async def test_what_waits_at_shutdown_is_stored_first(database_url: str, project: Project, rows: Any) -> None:
-    async with Store(database_url, 1 << 20, lambda: None) as store:
+    async with Store(database_url, 1 << 20, lambda _: None) as store:
         keeping = asyncio.gather(*(store.keep(project.pk, parts(call()), None) for _ in range(20)))
         await asyncio.sleep(0)
     await keeping
@@ -125,7 +158,7 @@ async def test_a_client_that_leaves_frees_its_place_and_its_spans_are_kept(
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 async def test_with_the_database_away_nothing_is_acknowledged(project: Project, rows: Any) -> None:
     nowhere = "host=/nonexistent dbname=none connect_timeout=1"
-    store = Store(nowhere, 1 << 20, lambda: pytest.fail("nothing was stored"))
+    store = Store(nowhere, 1 << 20, lambda _: pytest.fail("nothing was stored"))
     store.pool.timeout = 0.2
     async with store:
         with pytest.raises(StoreUnavailable, match="send again"):

@@ -79,9 +79,7 @@ export function heatChart(host, read) {
       d += `${on ? "L" : "M"}${(LEFT + (i + .5) * w).toFixed(1)} ${Math.max(TOP, y(ns)).toFixed(1)}`;
       on = true;
     });
-    const first = data.p95_ns.findIndex(ns => ns > 0);
-    if (first < 0) return [];
-    return [make("path", { class: "heat-halo", d }), make("path", { class: "heat-line", d }), make("text", { class: "heat-label", x: LEFT + (Math.min(first + 1, data.p95_ns.length - 1) + .5) * w, y: Math.max(TOP + 8, y(data.p95_ns[first]) - 7) }, "p95")];
+    return d ? [make("path", { class: "heat-halo", d }), make("path", { class: "heat-line", d })] : [];
   }
 
   const cellAt = event => {

@@ -86,7 +86,7 @@ function labels(series, top) {
 const marks = series => (series.marks ?? []).filter(mark => BigInt(mark.at_unix_ns) >= BigInt(series.start_unix_ns[0])).map(mark => ({ x: plotTime(mark.at_unix_ns), text: mark.text, late: isLate(series, mark) }));
 const isLate = (series, mark) => 2n * (BigInt(mark.at_unix_ns) - BigInt(series.start_unix_ns[0])) > BigInt(series.start_unix_ns.at(-1)) - BigInt(series.start_unix_ns[0]);
 const plain = text => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;"); // Plotly reads a small markup in texts
-const markWords = series => marks(series).map(({ x, text, late }, i) => ({ x, yref: "paper", y: 1, yshift: -(i % 3) * 14, xanchor: late ? "right" : "left", yanchor: "top", xshift: late ? -3 : 3, showarrow: false, text: plain(text), font: { size: 11, color: token("text-2") }, bgcolor: token("surface") }));
+const markWords = series => marks(series).map(({ x, text, late }, i) => ({ x, yref: "paper", y: 1, yshift: -(i % 3) * LINE, xanchor: late ? "right" : "left", yanchor: "top", xshift: late ? -3 : 3, showarrow: false, text: plain(text), font: { size: 11, color: token("text-2") }, bgcolor: token("surface"), borderpad: 0 }));
 
 const nothing = () => ({ xref: "paper", yref: "paper", x: .5, y: .5, showarrow: false, text: "No run ended in this time" });
 

@@ -162,6 +162,8 @@ def _found(claim: Claim, bodies: list[Body], spans: list[Span]) -> Found:
 
 def _join_engines(found: Sequence[Found]) -> list[Found]:
     """Decompose again, with their engines' spans from other traces, those whose calls are offered some."""
+    if not joining.any_offers() and not any(one.offers for one in found):
+        return list(found)
     open_here = [joining.open_calls(one.decomposition) for one in found]
     wanted: dict[int, set[str]] = defaultdict(set)
     for one, response_ids in zip(found, open_here, strict=True):

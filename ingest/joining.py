@@ -144,6 +144,13 @@ def lone_engine_runs(decomposition: Decomposition, spans: Iterable[Span]) -> lis
     return [alone[s.span_id] for s in spans if s.span_id in alone and read_facts(s).kind is Kind.ENGINE]
 
 
+def any_offers() -> bool:
+    """Whether any engine is traced at all; mostly none is, and then nobody need look each response up."""
+    with direct_cursor() as cursor:
+        cursor.execute(ANY_OFFERS, prepare=True)
+        return bool(cursor.fetchone() == (True,))
+
+
 def find_offers(wanted: Mapping[int, set[str]]) -> list[Offer]:
     """Offers for the response ids wanted in each project."""
     pairs = [(project_id, response_id) for project_id, ids in wanted.items() for response_id in sorted(ids)]
@@ -151,9 +158,6 @@ def find_offers(wanted: Mapping[int, set[str]]) -> list[Offer]:
         return []
     arrays = {"project_ids": [p for p, _ in pairs], "response_ids": [r for _, r in pairs]}
     with direct_cursor() as cursor:
-        cursor.execute(ANY_OFFERS, prepare=True)
-        if cursor.fetchone() == (False,):
-            return []
         cursor.execute(FIND_OFFERS, arrays | {"most": MOST_CHOICES}, prepare=True)
         return [
             Offer(project_id=p, response_id=r, trace_id=bytes(t), span_id=bytes(s), day=d)

@@ -54,7 +54,10 @@ def has_runs(scope: Scope) -> bool:
 
 
 def _quantiles(sums: Sums, kind: Kind, metric: str) -> Quantiles:
-    bins, _ = sums.bins(kind, metric)
+    return _quantiles_of(sums.bins(kind, metric)[0])
+
+
+def _quantiles_of(bins: dict[int, int]) -> Quantiles:
     p50, p95, p99 = quantiles(bins, (0.5, 0.95, 0.99))
     return Quantiles(count=sum(bins.values()), p50_ns=p50, p95_ns=p95, p99_ns=p99)
 
@@ -76,14 +79,15 @@ def stage_steps(scope: Scope, from_unix_ns: int, to_unix_ns: int, step_s: int) -
 def _step(start_unix_ns: int, sums: Sums) -> StageStep:
     runs, tools, of = sums.runs, sums.counted(Kind.TOOL), sums.sum(Kind.RUN, "cacheable_tokens")
     told = of > 0 and sums.known(Kind.RUN, "cached_tokens") > 0
+    wall_bins, _ = sums.bins(Kind.RUN, "wall")
     return StageStep(
         start_unix_ns=start_unix_ns,
         runs=runs,
         failed_runs=sums.counted(Kind.RUN, with_=Flag.FAILED),
         mean_ns={owner.value: sums.sum(Kind.RUN, owner) // runs for owner in OWNERS} if runs else None,
         mean_wall_ns=sums.sum(Kind.RUN, "wall") // runs if runs else None,
-        wall_bins=sums.bins(Kind.RUN, "wall")[0],
-        wall=_quantiles(sums, Kind.RUN, "wall"),
+        wall_bins=wall_bins,
+        wall=_quantiles_of(wall_bins),
         ttft=_quantiles(sums, Kind.CALL, "ttft"),
         tpot=_quantiles(sums, Kind.CALL, "tpot"),
         queue=_quantiles(sums, Kind.CALL, "queue"),

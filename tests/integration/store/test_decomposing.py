@@ -227,6 +227,7 @@ async def test_a_trace_that_cannot_be_joined_or_estimated_holds_up_no_other(
         return asked(decomposition, *rest)
 
     monkeypatch.setattr(module, step, fail)
+    monkeypatch.setattr(decomposing.joining, "any_offers", lambda: True)  # without any, no call is looked at
     assert (await one_pass()).traces == 2
     assert [run["trace_id"] for run in rows("SELECT trace_id FROM ingest_run")] == [good]
     assert [(mark["trace_id"], mark["error"]) for mark in rows(MARKS)] == [(bad, "ValueError: odd")]

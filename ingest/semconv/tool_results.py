@@ -20,8 +20,8 @@ RESULTS = (
     "mlflow.spanOutputs",
     "ai.toolCall.result",
 )
-# A cheap look before parsing: no failure is spelled without one of these.
-_HINTS = ('"error"', 'rror": true', 'rror":true')
+# A cheap look before parsing: no failure is spelled without one of these, and most results without what they share.
+_HINT, _HINTS = "rror", ('"error"', 'rror": true', 'rror":true')
 _WRAPPERS = ("data", "output", "result", "kwargs")
 MAX_WRAPPERS = 4
 MAX_ERROR_CHARS = 200
@@ -30,7 +30,7 @@ MAX_ERROR_CHARS = 200
 def facts(span: Span) -> Told | None:
     for key in RESULTS:
         value = span.attributes.get(key)
-        if isinstance(value, str) and any(hint in value for hint in _HINTS):
+        if isinstance(value, str) and _HINT in value and any(hint in value for hint in _HINTS):
             failure = _failure(document(value))
             if failure is not None:
                 return Told(tool_failed=True, error=failure)

@@ -114,13 +114,12 @@ def _adopt(orphans: list[Node], roots: list[RunRoot]) -> list[Node]:
             left.append(orphan)
             continue
         home = max(homes, key=Node.key)
-        orphan.parent = home
-        home.children.append(orphan)
+        home.adopt(orphan)
         if orphan.holds:
             orphan.warn("orphan_adopted", f"its parent {orphan.missing_parent} never came; taken into the run by time")
     if len(left) < len(orphans):
         for root in roots:
-            root.node.children.sort(key=Node.key)
+            root.node.children = sorted(root.node.children, key=Node.key)
     return left
 
 

@@ -38,8 +38,7 @@ def place_sub_agents(tree: Tree) -> None:
             if agent.parent is not None:
                 left.add(agent.parent)
             moved.add(agent)
-            agent.parent = home
-            home.children.append(agent)
+            home.adopt(agent)
     if moved:
         for parent in left:
             parent.children = [child for child in parent.children if child.parent is parent]

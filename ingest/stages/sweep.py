@@ -13,7 +13,6 @@ sub-agent                 |....|                    its calls own their instants
 from __future__ import annotations
 
 from collections.abc import Iterator
-from heapq import heappop, heappush
 from operator import itemgetter
 
 from ingest.stages.claims import RANK, Claim
@@ -23,39 +22,43 @@ from ingest.stages.order import sort_by_start
 
 _START = itemgetter(0)  # a claim's
 _Owned = tuple[Owner, str | None, Source]
-_Entry = tuple[int, int, int, int]  # (what the heap sorts by, a tie-break, the claim's number, its end)
 
 
 class _Open:
-    """The claims open in one scope. Heaps with lazy deletion: an ended claim leaves when it is on top."""
+    """The claims open in one scope. They come in order of start, so the one that started last is the top of a stack;
+    an ended claim leaves when it is on top."""
 
-    __slots__ = ("branches", "by_end", "plain")
+    __slots__ = ("branches", "last_branch", "plain")
 
     def __init__(self) -> None:
-        self.plain: list[_Entry] = []  # by start, the latest first
-        self.branches: list[_Entry] = []  # by start, the latest first
-        self.by_end: list[_Entry] = []  # branches by end, the last first
+        self.plain: list[Claim] = []
+        self.branches: list[Claim] = []
+        self.last_branch: Claim | None = None  # of the open ones, the one that ends last: once it has, all have
 
-    def add(self, claim: Claim, number: int) -> None:
-        entry = (-claim.start, RANK[claim.owner], number, claim.end)
-        if claim.branch:
-            heappush(self.branches, entry)
-            heappush(self.by_end, (-claim.end, -claim.start, number, claim.end))
-        else:
-            heappush(self.plain, entry)
+    def add(self, claim: Claim) -> None:
+        """Of claims that start at once, the one that comes first in ``_order`` is added last."""
+        if not claim.branch:
+            self.plain.append(claim)
+            return
+        self.branches.append(claim)
+        last = self.last_branch
+        if last is None or claim.end >= last.end:
+            self.last_branch = claim
 
-    def winner(self, claims: list[Claim], at: int) -> Claim | None:
+    def winner(self, at: int) -> Claim | None:
         plain, branches = self.plain, self.branches
-        while plain and plain[0][3] <= at:
-            heappop(plain)
-        while branches and branches[0][3] <= at:
-            heappop(branches)
-        if branches and (not plain or branches[0][:2] <= plain[0][:2]):
-            by_end = self.by_end
-            while by_end[0][3] <= at:
-                heappop(by_end)
-            return claims[by_end[0][2]]
-        return claims[plain[0][2]] if plain else None
+        while plain and plain[-1].end <= at:
+            plain.pop()
+        while branches and branches[-1].end <= at:
+            branches.pop()
+        if branches and not (plain and _before(plain[-1], branches[-1])):
+            return self.last_branch
+        return plain[-1] if plain else None
+
+
+def _before(claim: Claim, branch: Claim) -> bool:
+    """Whether ``claim`` started after ``branch``, or at once with it and ranks before it."""
+    return claim.start > branch.start or (claim.start == branch.start and RANK[claim.owner] < RANK[branch.owner])
 
 
 def sweep(claims: list[Claim], scopes: list[Scope], start: int, end: int) -> list[Phase]:
@@ -118,11 +121,13 @@ def _contested(claims: list[Claim], scopes: list[Scope], start: int, end: int) -
         if at in (before, end):
             continue
         before = at
-        while starts[upcoming] == at:
-            claim = claims[upcoming]
-            opened[claim.scope].add(claim, upcoming)
-            upcoming += 1
-        yield at, _owner(opened, claims, scopes, at)
+        if starts[upcoming] == at:
+            first = upcoming
+            while starts[upcoming] == at:
+                upcoming += 1
+            for claim in reversed(claims[first:upcoming]):
+                opened[claim.scope].add(claim)
+        yield at, _owner(opened, scopes, at)
 
 
 def _background(scope: Scope) -> _Owned:
@@ -138,11 +143,11 @@ def _order(claim: Claim) -> tuple[int, int, int, str]:
     return (claim.start, RANK[claim.owner], -claim.end, claim.span_id or "")
 
 
-def _owner(opened: list[_Open], claims: list[Claim], scopes: list[Scope], at: int) -> _Owned:
+def _owner(opened: list[_Open], scopes: list[Scope], at: int) -> _Owned:
     """Ask the run's scope, then scopes within, until a claim without a scope of its own or nobody answers."""
     index = 0
     while True:
-        claim = opened[index].winner(claims, at)
+        claim = opened[index].winner(at)
         if claim is None:
             return _background(scopes[index])
         if claim.inner is None:

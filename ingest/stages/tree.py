@@ -62,7 +62,8 @@ class Node:
         self.facts = facts
         self.kind: Kind = facts.kind
         self.parent: Node | None = None
-        self.children: list[Node] = []
+        # A list only where there are any: most nodes have none, and a step that looks for them touches nothing else.
+        self.children: list[Node] | tuple[()] = ()
         self.missing_parent: str | None = None
         self.oddities: list[Oddity] | None = None
         self.above: Node | None = None
@@ -79,6 +80,14 @@ class Node:
         if self.oddities is None:
             self.oddities = []
         self.oddities.append(Oddity(code=code, text=text, span_id=self.span.span_id))
+
+    def adopt(self, child: Node) -> None:
+        """Take ``child`` as the last of the children."""
+        child.parent = self
+        if isinstance(self.children, list):
+            self.children.append(child)
+        else:
+            self.children = [child]
 
     def key(self) -> tuple[int, int, str]:
         """A total order that does not depend on arrival: by start, the longer first, then by id."""
@@ -100,7 +109,7 @@ class Tree:
     def release(self) -> None:
         """Cut all links, so that the nodes go at once: left to the garbage collector they cost a sixth of all."""
         for node in self.order:
-            node.children.clear()
+            node.children = ()
             node.parent = node.above = node.call = node.tool = None
 
 
@@ -179,8 +188,7 @@ def _link(nodes: dict[str, Node]) -> list[Node]:
                 node.missing_parent = parent_id
             tops.append(node)
         else:
-            node.parent = parent
-            parent.children.append(node)
+            parent.adopt(node)
     return tops
 
 
@@ -201,7 +209,7 @@ def _cut_cycles(nodes: dict[str, Node], reached: list[Node]) -> list[Node]:
             cycle = path[path.index(at) :]
             head = min(cycle, key=Node.key)
             if head.parent is not None:
-                head.parent.children.remove(head)
+                head.parent.children = [child for child in head.parent.children if child is not head]
             head.parent = None
             head.warn("parent_cycle", f"{len(cycle)} spans name each other as parents; cut before the earliest")
             heads.append(head)

@@ -11,8 +11,9 @@ from msgspec.structs import replace
 from ingest.semconv import read_facts
 from ingest.spans import Event, Span
 from ingest.stages import Decomposition, Source, Stage, decompose
-from ingest.stages.claims import Claim
+from ingest.stages.claims import RANK, Claim
 from ingest.stages.drafts import Scope
+from ingest.stages.model import Owner
 from ingest.stages.sweep import sweep
 from tests.property.drawn_traces import NOON, TRACE, engine_spans, spans, traces, with_absurd_times
 
@@ -140,6 +141,44 @@ def test_claims_in_line_are_swept_as_any_others(claims: list[Claim]) -> None:
     run = Scope(index=0, level=0, parent=None, start=0, end=70)
     idle = Scope(index=1, level=0, parent=run, start=0, end=0)  # a second scope: the general way is taken
     assert sweep(claims, [run], 0, 70) == sweep(claims, [run, idle], 0, 70)
+
+
+NESTED = st.lists(
+    st.builds(
+        lambda start, length, owner, name, scope, branch, inner: Claim(
+            start, start + length, owner, f"s{name}", Source.CLIENT, scope, 1 if inner and not scope else None, branch
+        ),
+        st.integers(0, 12),
+        st.integers(0, 12),
+        st.sampled_from([Stage.PREFILL, Stage.DECODE, Stage.TOOL_EXECUTION]),
+        st.integers(0, 9),
+        st.integers(0, 1),
+        st.booleans(),
+        st.booleans(),
+    ),
+    max_size=9,
+)
+
+
+@given(NESTED)
+def test_each_instant_has_the_owner_that_the_rule_names(claims: list[Claim]) -> None:
+    run = Scope(index=0, level=0, parent=None, start=0, end=26)
+    inner = Scope(index=1, level=1, parent=run, start=0, end=26, background=Stage.TOOL_PARSING)
+    phases = sweep(claims, [run, inner], 0, 26)
+    claims.sort(key=lambda claim: (claim.start, RANK[claim.owner], -claim.end, claim.span_id or ""))
+    by_rule = [_owner_by_rule(claims, [run, inner], at) for at in range(26)]
+    assert [(p.owner, p.span_id) for p in phases for _ in range(p.start_unix_ns, p.end_unix_ns)] == by_rule
+
+
+def _owner_by_rule(claims: list[Claim], scopes: list[Scope], at: int, index: int = 0) -> tuple[Owner, str | None]:
+    """What started last owns; of tools and branches, if one of them started last, the one that ends last."""
+    now = [claim for claim in claims if claim.scope == index and claim.start <= at < claim.end]
+    if not now:
+        return scopes[index].background, scopes[index].background_span_id
+    latest = min(now, key=lambda claim: (-claim.start, RANK[claim.owner], not claim.branch))
+    if latest.branch:
+        latest = min([claim for claim in now if claim.branch], key=lambda claim: (-claim.end, -claim.start))
+    return (latest.owner, latest.span_id) if latest.inner is None else _owner_by_rule(claims, scopes, at, latest.inner)
 
 
 VALUES = st.recursive(

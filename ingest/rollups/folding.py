@@ -27,7 +27,7 @@ from ingest.stored import direct_cursor
 DELTAS_AT_ONCE = 200
 # Values that are counted together take ten times their bytes in memory. Cells are added one delta after another, and
 # each slot is read and written once for all that are taken.
-COUNTED_BYTES, FOLDED_BYTES = 1 << 20, 8 << 20
+COUNTED_BYTES, FOLDED_BYTES = 4 << 20, 8 << 20
 DAY_MINUTES = 1440
 # Each longer step from the longest that is its part: few minutes are added several times.
 SUMMED_FROM = (

@@ -35,6 +35,20 @@ TOOL_COLUMNS = (
     "pseudo", "agent", "trace_id", "root_span_id", "span_id", "name", "error",
 )  # fmt: skip
 
+_BIGINT, _INTEGER, _SMALLINT, _BOOL, _BYTEA, _TEXT = "int8", "int4", "int2", "bool", "bytea", "text"
+# Of the columns above. Rows are sent in PostgreSQL's binary format, which takes two thirds of the text format's CPU on
+# both sides; it converts nothing.
+RUN_TYPES = (
+    *[_BIGINT] * 20, "date", *[_INTEGER] * 5, *[_SMALLINT] * 2, *[_BOOL] * 2, *[_BYTEA] * 2, *[_TEXT] * 11, "text[]",
+    *[_BYTEA] * 2, "jsonb",
+)  # fmt: skip
+CALL_TYPES = (
+    *[_BIGINT] * 7, "date", *[_INTEGER] * 6, *[_SMALLINT] * 3, *[_BOOL] * 2, *[_BYTEA] * 3, *[_TEXT] * 3,
+)  # fmt: skip
+TOOL_TYPES = (
+    *[_BIGINT] * 2, "date", *[_INTEGER] * 2, *[_SMALLINT] * 2, *[_BOOL] * 4, *[_BYTEA] * 3, *[_TEXT] * 2,
+)  # fmt: skip
+
 # What most rows have in common with their run stands there alone, which saves 15 of 490 bytes a span: a run whose calls
 # all used its model names no models, a call of that model has "" for it, and calls and tools of a trace's only run
 # have no root. `called_model_sql`, `of_run_sql` and `models_sql` say it in queries.
@@ -76,7 +90,7 @@ class Rows:
             plain(run.name), plain(run.service), plain(run.agent), plain(run.version), plain(run.environment),
             plain(run.session_id), plain(run.user_id), model, plain(run.engine), plain(run.error),
             _joined(tuple([tool.name for tool in run.tools])), None if names == _names((model,)) else names,
-            pack_summary(broken), pack_detail(run), msgspec.json.encode(basis).decode() if basis else None,
+            pack_summary(broken), pack_detail(run), msgspec.to_builtins(basis) if basis else None,
         ))  # fmt: skip
         for call in run.calls:
             start, response_id = call.start_unix_ns, call.response_id
@@ -98,13 +112,14 @@ class Rows:
 
     def copy(self, cursor: Any) -> None:
         """Into their tables, from which the traces' former rows have gone."""
-        for table, columns, rows in (
-            ("ingest_run", RUN_COLUMNS, self.runs),
-            ("ingest_call", CALL_COLUMNS, self.calls),
-            ("ingest_tool", TOOL_COLUMNS, self.tools),
+        for table, columns, types, rows in (
+            ("ingest_run", RUN_COLUMNS, RUN_TYPES, self.runs),
+            ("ingest_call", CALL_COLUMNS, CALL_TYPES, self.calls),
+            ("ingest_tool", TOOL_COLUMNS, TOOL_TYPES, self.tools),
         ):
             if rows:
-                with cursor.copy(f"COPY {table} ({', '.join(columns)}) FROM STDIN") as copy:
+                with cursor.copy(f"COPY {table} ({', '.join(columns)}) FROM STDIN (FORMAT binary)") as copy:
+                    copy.set_types(types)
                     for row in rows:
                         copy.write_row(row)
 
@@ -167,8 +182,6 @@ def _joined(names: tuple[str | None, ...]) -> str:
 
 
 @lru_cache(maxsize=4_096)
-def _names(names: tuple[str | None, ...]) -> str:
-    """Each name once, as the text of a PostgreSQL array."""
-    clean = dict.fromkeys(plain(name) for name in names if name)
-    quoted = ['"' + str(name).replace("\\", "\\\\").replace('"', '\\"') + '"' for name in clean]
-    return "{" + ",".join(quoted) + "}"
+def _names(names: tuple[str | None, ...]) -> list[str]:
+    """Each name once. Nobody changes the list."""
+    return list(dict.fromkeys(str(plain(name)) for name in names if name))

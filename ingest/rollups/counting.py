@@ -8,7 +8,6 @@ so the same cells give honest quantiles and sums that add up to the wall time.
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -187,7 +186,7 @@ class Gathered:
             flags = failing | (2 if run[_UNSPLIT] else 0) | (4 if basis else 0) | (0 if root_ended else 8)
             models: tuple[str, ...] = (model,) if model else ()
             if model_names is not None:
-                models = _models(model_names if isinstance(model_names, str) else tuple(model_names))
+                models = _models(tuple(model_names))
             told = failing, environment, service, version, agent, engine, model
             whose[project_id, trace_id, root_span_id] = whose[project_id, trace_id, None] = told
             groups[
@@ -293,7 +292,5 @@ def add_bins(into: dict[_Bin, int], counts: Mapping[_Bin, int], sign: int = 1) -
 
 
 @lru_cache(maxsize=4_096)
-def _models(names: str | tuple[str, ...]) -> tuple[str, ...]:
-    """Sorted, from a list or from the text of an array as ``ingest.rows`` writes it."""
-    given = json.loads(f"[{names[1:-1]}]", strict=False) if isinstance(names, str) else names
-    return tuple(sorted(set(given)))
+def _models(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(sorted(set(names)))

@@ -27,17 +27,17 @@ def memory_bytes(instance: Instance) -> dict[str, int] | None:
     found: Counter[str] = Counter()
     supervisor = psutil.Process(instance.supervisor.pid)
     try:
-        found["supervisor"] = _pss_bytes(supervisor.pid)
+        found["supervisor"] = pss_bytes(supervisor.pid)
         for child in supervisor.children():
             name = program(child)
             for process in [child, *child.children(recursive=True)]:
-                found[name] += _pss_bytes(process.pid)
+                found[name] += pss_bytes(process.pid)
     except PermissionError:
         return None
     return dict(found)
 
 
-def _pss_bytes(pid: int) -> int:
+def pss_bytes(pid: int) -> int:
     """From the kernel's own sum; 0 for a process that has just ended."""
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()

@@ -15,6 +15,7 @@ from dashboard.broker import broker_settings
 app = Celery("sixstage")
 app.conf.update(
     **broker_settings(settings.SIXSTAGE_REDIS_URL),
+    worker_consumer="dashboard.patience:PatientConsumer",
     worker_prefetch_multiplier=1,
     worker_hijack_root_logger=False,
     worker_send_task_events=False,

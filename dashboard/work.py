@@ -33,6 +33,7 @@ def _work(concurrency: int, clock: str | None) -> int:
     # The supervisor has run the checks; here they would load every page.
     os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
     from dashboard.celery import app
+    from dashboard.patience import end_for_good
 
     if clock:
         from dashboard.clock import keep_time
@@ -41,6 +42,7 @@ def _work(concurrency: int, clock: str | None) -> int:
     worker = app.Worker(
         concurrency=concurrency, loglevel=LOG_LEVEL, quiet=True, without_gossip=True, without_mingle=True
     )
+    end_for_good(worker)
     worker.start()
     return int(worker.exitcode or 0)
 

@@ -4,7 +4,7 @@ import { duration } from "sixstage/figures.js";
 import { pageUrl } from "sixstage/links.js";
 import { plotTime } from "sixstage/times.js";
 
-const HEIGHT = 232, TOP = 10, BOTTOM = 24, LABELS_WIDTH = 176, LINE = 16;
+const HEIGHT = 232, TOP = 10, BOTTOM = 24, LABELS_WIDTH = 192, LINE = 16, MARK_ROWS = 3;
 const NARROW = 520;
 const SECONDS = 1e9;
 
@@ -12,14 +12,16 @@ export function stagesFigure(series, width) {
   const x = series.start_unix_ns.map(plotTime);
   const filled = series.runs.filter(Boolean).length;
   const narrow = width < NARROW;
-  const top = Math.max(...series.mean_wall_ns.map(v => v ?? 0)) / SECONDS * 1.06 || 1;
+  // Room above the highest for the words of events, which would cover it.
+  const room = 1 - Math.min(marks(series).length, MARK_ROWS) * LINE / (HEIGHT - TOP - BOTTOM);
+  const top = Math.max(...series.mean_wall_ns.map(v => v ?? 0)) / SECONDS * 1.06 / room || 1;
   // Few runs leave gaps, in which nothing is known: bars show them as gaps, an area would paint over them.
   const traces = filled >= x.length * .7 ? areas(series, x) : bars(series, x);
   return {
     data: traces,
     layout: {
       height: HEIGHT, margin: { l: 36, r: narrow ? 8 : LABELS_WIDTH, t: TOP, b: BOTTOM }, barmode: "stack", legend: { traceorder: "reversed" },
-      xaxis: { type: "date", automargin: false, range: [x[0], plotTime(String(BigInt(series.start_unix_ns.at(-1)) + BigInt(series.step_s) * 1000000000n))], nticks: narrow ? 4 : 7 },
+      xaxis: { type: "date", automargin: false, ticklabelstandoff: 3, range: [x[0], plotTime(String(BigInt(series.start_unix_ns.at(-1)) + BigInt(series.step_s) * 1000000000n))], nticks: narrow ? 4 : 7 },
       yaxis: { automargin: false, range: [0, top], tickvals: ticks(top), ticktext: ticks(top).map(v => v === 0 ? "0\u202fs" : String(v)) },
       shapes: marks(series).map(({ x: at }) => ({ type: "line", x0: at, x1: at, yref: "paper", y0: 0, y1: 1 })),
       annotations: [...markWords(series), ...(narrow ? [] : labels(series, top)), ...(filled ? [] : [nothing()])],
@@ -86,7 +88,7 @@ function labels(series, top) {
 const marks = series => (series.marks ?? []).filter(mark => BigInt(mark.at_unix_ns) >= BigInt(series.start_unix_ns[0])).map(mark => ({ x: plotTime(mark.at_unix_ns), text: mark.text, late: isLate(series, mark) }));
 const isLate = (series, mark) => 2n * (BigInt(mark.at_unix_ns) - BigInt(series.start_unix_ns[0])) > BigInt(series.start_unix_ns.at(-1)) - BigInt(series.start_unix_ns[0]);
 const plain = text => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;"); // Plotly reads a small markup in texts
-const markWords = series => marks(series).map(({ x, text, late }, i) => ({ x, yref: "paper", y: 1, yshift: -(i % 3) * LINE, xanchor: late ? "right" : "left", yanchor: "top", xshift: late ? -3 : 3, showarrow: false, text: plain(text), font: { size: 11, color: token("text-2") }, bgcolor: token("surface"), borderpad: 0 }));
+const markWords = series => marks(series).map(({ x, text, late }, i) => ({ x, yref: "paper", y: 1, yshift: -(i % MARK_ROWS) * LINE, xanchor: late ? "right" : "left", yanchor: "top", xshift: late ? -3 : 3, showarrow: false, text: plain(text), font: { size: 11, color: token("text-2") }, bgcolor: token("surface"), borderpad: 0 }));
 
 const nothing = () => ({ xref: "paper", yref: "paper", x: .5, y: .5, showarrow: false, text: "No run ended in this time" });
 

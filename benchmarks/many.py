@@ -237,9 +237,9 @@ def main() -> None:
     import django
 
     django.setup()
-    from ingest.tasks import calm_collector
+    from ingest import collector
 
-    calm_collector()
+    collector.calm()
     json.dump(fill(asked.runs, asked.days, asked.seconds), sys.stdout)
 
 

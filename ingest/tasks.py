@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import math
 import time
 
@@ -11,7 +10,7 @@ from celery.signals import task_prerun, worker_before_create_process, worker_pro
 from django.conf import settings
 from django.db import close_old_connections, connection
 
-from ingest import compression, joining, leases, live
+from ingest import collector, compression, joining, leases, live
 from ingest.clock import shared_now_ns
 from ingest.decomposing import decompose_dirty
 from ingest.engines import keeping
@@ -25,24 +24,18 @@ from ingest.stored import leave_broken_connection
 
 PASS_S = 5.0  # then the worker looks at its queue again
 SWEEP_S = 1.9  # a little less than the clock's
-GC_THRESHOLDS = (50_000, 20, 50)
 
 
 @worker_before_create_process.connect
 def leave_alone(**_: object) -> None:
     """What the parent of the pool has loaded is never looked at again, neither by it nor by its children: looking
     writes into each object, and each child would come to have a copy of its own."""
-    gc.collect()
-    gc.freeze()
+    collector.leave_alone()
 
 
 @worker_process_init.connect
 def calm_collector(**_: object) -> None:
-    """Let the cycle collector look less often, and never at what start-up made: a pass makes many short-lived
-    objects and hardly a cycle, and by default collecting costs half as much as decoding them."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(*GC_THRESHOLDS)
+    collector.calm()
 
 
 @worker_process_init.connect
@@ -86,7 +79,8 @@ def decompose_traces() -> None:
     until = time.monotonic() + PASS_S
     while time.monotonic() < until:
         _sweep_if_due()
-        done = decompose_dirty(shared_now_ns(), settings.SIXSTAGE_TRACE_IDLE_S * 10**9)
+        with collector.put_off():
+            done = decompose_dirty(shared_now_ns(), settings.SIXSTAGE_TRACE_IDLE_S * 10**9)
         live.announce(done.runs)
         if not done.more:
             return

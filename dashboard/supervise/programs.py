@@ -20,14 +20,12 @@ ROOT = Path(__file__).resolve().parents[2]
 # Celery's advice is meant for servers; here whoever typed `make up` has chosen the user.
 UNWARNED = {"PYTHONWARNINGS": "ignore:You're running the worker with superuser privileges"}
 
-# glibc keeps what one burst needed for the next: taking each request's body from the system anew, and giving it back,
-# costs the receiver a fifteenth of its CPU. What lies unused once a process has rested is given back by
-# `ingest.observing.memory`. Other C libraries do not know the names.
-MALLOC = {
-    "MALLOC_MMAP_THRESHOLD_": str(4 << 20),
-    "MALLOC_TRIM_THRESHOLD_": str(32 << 20),
-    "MALLOC_ARENA_MAX": "2",
-}
+# glibc gives back what a burst had needed, instead of keeping it for the next: 25 MB for each worker process after a
+# dictionary was trained, and no CPU that could be measured. Only the receiver keeps it: it would take each request's body
+# from the system anew. What lies unused is given back once it rests (`ingest.observing.memory`). Other C libraries do
+# not know the names.
+TRIMMED = {"MALLOC_TRIM_THRESHOLD_": str(1 << 20), "MALLOC_ARENA_MAX": "2"}
+KEEPING = {"MALLOC_TRIM_THRESHOLD_": str(32 << 20), "MALLOC_MMAP_THRESHOLD_": str(4 << 20), "MALLOC_ARENA_MAX": "2"}
 
 
 def service_programs(options: Options, *, fsync: bool = True) -> list[Program]:
@@ -84,14 +82,14 @@ def app_programs(options: Options, env: Mapping[str, str]) -> list[Program]:
     pool = ("--concurrency", str(options.workers))
     clock = ("--clock", str(options.places.beat / "schedule"))
     return [
-        _python("receiver", "-m", "ingest.otlp.serve", env=env),
+        _python("receiver", "-m", "ingest.otlp.serve", env=env, malloc=KEEPING),
         _python("web", "-m", "uvicorn", "dashboard.asgi:application", *web, *stack, *quick, env=env),
         _python("worker", *work, "worker", *pool, *clock, env={**env, **UNWARNED}),
     ]
 
 
-def _python(name: str, *arguments: str, env: Mapping[str, str]) -> Program:
-    popen = {"cwd": ROOT, "env": {**MALLOC, **os.environ, **env}}
+def _python(name: str, *arguments: str, env: Mapping[str, str], malloc: Mapping[str, str] = TRIMMED) -> Program:
+    popen = {"cwd": ROOT, "env": {**malloc, **os.environ, **env}}
     return Program(name=name, argv=(sys.executable, *arguments), popen=popen)
 
 

@@ -21,9 +21,9 @@ ROOT = Path(__file__).resolve().parents[2]
 UNWARNED = {"PYTHONWARNINGS": "ignore:You're running the worker with superuser privileges"}
 
 # glibc gives back what a burst had needed, instead of keeping it for the next: 25 MB for each worker process after a
-# dictionary was trained, and no CPU that could be measured. Only the receiver keeps it: it would take each request's body
-# from the system anew. What lies unused is given back once it rests (`ingest.observing.memory`). Other C libraries do
-# not know the names.
+# dictionary was trained, and no CPU that could be measured. Only the receiver keeps it: it would take each request's
+# body from the system anew. What lies unused is given back once it rests (`ingest.observing.memory`). Other C
+# libraries do not know the names.
 TRIMMED = {"MALLOC_TRIM_THRESHOLD_": str(1 << 20), "MALLOC_ARENA_MAX": "2"}
 KEEPING = {"MALLOC_TRIM_THRESHOLD_": str(32 << 20), "MALLOC_MMAP_THRESHOLD_": str(4 << 20), "MALLOC_ARENA_MAX": "2"}
 

@@ -16,6 +16,7 @@ def test_a_pass_is_not_looked_into_and_what_follows_is(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(tasks, "decompose_dirty", failing)
     monkeypatch.setattr(tasks, "_sweep_if_due", lambda: None)
+    monkeypatch.setattr(tasks, "shared_now_ns", lambda: 0)
     with pytest.raises(RuntimeError, match="a pass that fails"):
         tasks.decompose_traces()
     assert seen == [False]
@@ -30,6 +31,4 @@ def test_cycles_of_a_pass_go_after_it() -> None:
             cycle.append(cycle)
             cycles.append(cycle)
         cycles.clear()
-        before = gc.get_count()[0]
     assert gc.collect() >= 3
-    assert before >= 3
